@@ -82,7 +82,8 @@ test-all: test test-neon build-fuzz $(REAL_TEMPLATES)  ## Run every test, those 
 	ctest --preset fuzz
 	POLYSTATE_TEST_ALL=1 ctest --preset asan --parallel $(JOBS) --tests-regex Damage
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
-	$(MAKE) --no-print-directory lint TIDY=--alone
+	cmake --preset lint --log-level=WARNING >/dev/null
+	python -m tools.tidy --build build/lint --jobs $(JOBS) --alone
 
 SWEEP_BACKENDS ?= portable xnnpack aoti
 .PHONY: sweep
@@ -136,7 +137,7 @@ lint: environment  ## Check format, style, types and layers
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	$(TIMED) "clang-tidy" python -m tools.tidy --build build/lint --jobs $(JOBS) $(TIDY)
+	$(TIMED) "clang-tidy" python -m tools.tidy --build build/lint --jobs $(JOBS)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

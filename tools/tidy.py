@@ -7,7 +7,8 @@ in the user's cache, as the digests of clean sources. POLYSTATE_CACHE names anot
 where it is empty.
 
 Tests of a folder are read together, in a quarter of the time: most of it goes into their headers.
-Whether a test includes what it uses is seen only if it is read by itself (`--alone`).
+Whether a test includes what it uses, and uses each alias and name that it declares, is checked only
+if it is read by itself (`--alone`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import hashlib
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import clang_tidy
@@ -47,30 +50,31 @@ def main() -> int:
     parser.add_argument("sources", nargs="*", type=Path, help="only these (default: all)")
     options = parser.parse_args()
 
+    if not options.build.resolve().is_relative_to(ROOT):
+        parser.error(f"--build has to be within {ROOT}, where the configuration is")
+
     commands = own_commands(options.build)
     if options.sources:
         wanted = {source.resolve() for source in options.sources}
         commands = [command for command in commands if Path(command["file"]) in wanted]
-    clean, digests = CleanSources.open(), Digests()
-    digest_of = {command["file"]: digests.of(command) for command in commands}
-    unknown = [c for c in commands if not clean.has(digest_of[c["file"]], alone=options.alone)]
-    readings = [[command] for command in unknown] if options.alone else joined(unknown)
+    clean = CleanSources.open()
+    readings = readings_of(commands, Digests(), clean, alone=options.alone)
     findings = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        reports = pool.map(lambda reading: tidy(reading, options.build), readings)
+        reports = pool.map(lambda reading: reading.report(options.build), readings)
         for reading, report in zip(readings, reports, strict=True):
-            files = [command["file"] for command in reading]
             if report:
                 findings += 1
-                names = (str(Path(file).relative_to(ROOT)) for file in files)
+                names = (str(Path(source).relative_to(ROOT)) for source in reading.sources)
                 print(f"{', '.join(names)}:\n{report}", flush=True)
                 continue
-            for file in files:
-                clean.add(digest_of[file], alone=len(files) == 1)
+            for digest in reading.digests:
+                clean.add(digest)
     clean.prune()
+    known = len(commands) - sum(len(reading.sources) for reading in readings)
     print(
-        f"clang-tidy: {len(commands)} sources, {len(commands) - len(unknown)} of them known to be "
-        f"clean, {findings} of {len(readings)} readings with findings"
+        f"clang-tidy: {len(commands)} sources, {known} of them known to be clean, {findings} of "
+        f"{len(readings)} readings with findings"
     )
     return 1 if findings else 0
 
@@ -87,43 +91,45 @@ def own_commands(build: Path) -> list[dict[str, str]]:
     ]
 
 
-def joined(commands: list[dict[str, str]]) -> list[list[dict[str, str]]]:
-    """Put sources together that are read at once: tests of one folder and program.
+# Checks that see nothing in sources that another includes, and one that objects to such sources.
+_OF_ONE_SOURCE = (
+    "misc-include-cleaner",
+    "misc-unused-alias-decls",
+    "misc-unused-using-decls",
+    "bugprone-suspicious-include",
+)
 
-    Those of kernels, whose hidden names collide, stay alone, as when they are compiled.
+
+@dataclass
+class Reading:
+    """Sources that clang-tidy reads at once, by their entries in the database.
+
+    What is read `together`, even one source, is read without the checks of `_OF_ONE_SOURCE`.
     """
-    together: dict[str, list[dict[str, str]]] = {}
-    for command in commands:
-        source = Path(command["file"])
-        folder = source.parent.relative_to(ROOT)
-        key = str(source)
-        if folder.is_relative_to("tests/cpp") and folder.name != "kernels":
-            key = command["command"].replace(str(source), "").replace(f"/{source.name}.", "/.")
-        together.setdefault(key, []).append(command)
-    return list(together.values())
 
+    together: bool
+    commands: list[dict[str, str]] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
 
-def tidy(commands: list[dict[str, str]], build: Path) -> str:
-    """Return clang-tidy's report on sources that are read at once, empty when they are clean."""
-    if len(commands) == 1:
-        return _report(build, commands[0]["file"])
-    sources = [command["file"] for command in commands]
-    with tempfile.TemporaryDirectory(dir=build) as name:
-        folder = Path(name)
-        whole = str(folder / "joined.cc")
-        Path(whole).write_text("".join(f'#include "{source}"\n' for source in sources))
-        command = {
-            "directory": commands[0]["directory"],
-            "file": whole,
-            "command": commands[0]["command"].replace(sources[0], whole),
-        }
-        (folder / "compile_commands.json").write_text(json.dumps([command]))
-        (folder / ".clang-tidy").write_bytes((ROOT / "tests" / ".clang-tidy").read_bytes())
-        return _report(folder, whole, f"--checks=-{',-'.join(_OF_ONE_SOURCE)}")
+    @property
+    def sources(self) -> list[str]:
+        """The paths of the sources."""
+        return [command["file"] for command in self.commands]
 
-
-# Checks that see nothing of what a source includes, or would object to sources that are included.
-_OF_ONE_SOURCE = ("misc-include-cleaner", "bugprone-suspicious-include")
+    def report(self, build: Path) -> str:
+        """Return clang-tidy's report, empty when the sources are clean."""
+        if not self.together:
+            return _report(build, self.sources[0])
+        with tempfile.TemporaryDirectory(dir=build.resolve()) as name:
+            folder, first = Path(name), self.commands[0]
+            joined = str(folder / "joined.cc")
+            Path(joined).write_text("".join(f'#include "{source}"\n' for source in self.sources))
+            command = first["command"].replace(first["file"], joined)
+            (folder / "compile_commands.json").write_text(
+                json.dumps([first | {"file": joined, "command": command}])
+            )
+            shutil.copy(ROOT / "tests" / ".clang-tidy", folder)
+            return _report(folder, joined, f"--checks=-{',-'.join(_OF_ONE_SOURCE)}")
 
 
 def _report(build: Path, source: str, *options: str) -> str:
@@ -133,19 +139,45 @@ def _report(build: Path, source: str, *options: str) -> str:
     return "" if result.returncode == 0 else (result.stdout + result.stderr).decode()
 
 
+def readings_of(
+    commands: list[dict[str, str]], digests: Digests, clean: CleanSources, *, alone: bool
+) -> list[Reading]:
+    """Return how to read sources that are not known to be clean: each `alone`, or tests together."""
+    readings: dict[str, Reading] = {}
+    for command in commands:
+        digest, program = digests.of(command), None if alone else test_program(command)
+        if program is not None and not clean.has(digest):
+            digest = digests.of(command, _OF_ONE_SOURCE)
+        if clean.has(digest):
+            continue
+        key = program or command["file"]
+        reading = readings.setdefault(key, Reading(together=program is not None))
+        reading.commands.append(command)
+        reading.digests.append(digest)
+    return list(readings.values())
+
+
+def test_program(command: dict[str, str]) -> str | None:
+    """Return what the sources of one folder and program of tests have in common, for others none.
+
+    Hidden names of the kernels' tests collide: they are read alone, as they are compiled.
+    """
+    source = Path(command["file"])
+    folder = source.relative_to(ROOT).parent
+    if not folder.is_relative_to("tests/cpp") or folder.is_relative_to("tests/cpp/kernels"):
+        return None
+    return command["command"].replace(str(source), "").replace(f"/{source.name}.", "/.")
+
+
 # What clang-tidy itself reads of comments counts.
 _COMMENT = re.compile(rb"^[ \t]*//(?!.*(?:NOLINT|IWYU)).*$", re.M)
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 
 
 class CleanSources:
-    """The digests of clean sources: empty files of these names, the newest of them kept.
-
-    Behind those of sources that were read with others stands `_JOINED`.
-    """
+    """The digests of clean sources: empty files of these names, the newest of them kept."""
 
     _KEPT = 5000
-    _JOINED = "-joined"
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -158,18 +190,17 @@ class CleanSources:
             folder.mkdir(parents=True, exist_ok=True)
         return CleanSources(folder)
 
-    def has(self, digest: str, *, alone: bool = False) -> bool:
-        """Tell whether a source was clean (when read `alone`), which keeps it for longer."""
-        for mark in [digest] if alone else [digest, digest + self._JOINED]:
-            if self._folder is not None and (self._folder / mark).exists():
-                (self._folder / mark).touch()
-                return True
-        return False
+    def has(self, digest: str) -> bool:
+        """Tell whether a source was clean, which keeps it for longer."""
+        if self._folder is None or not (self._folder / digest).exists():
+            return False
+        (self._folder / digest).touch()
+        return True
 
-    def add(self, digest: str, *, alone: bool = True) -> None:
+    def add(self, digest: str) -> None:
         """Note that a source is clean."""
         if self._folder is not None:
-            (self._folder / (digest if alone else digest + self._JOINED)).touch()
+            (self._folder / digest).touch()
 
     def prune(self) -> None:
         """Forget those that were not asked for the longest."""
@@ -191,10 +222,11 @@ class Digests:
         pins = b"".join((ROOT / pin).read_bytes() for pin in _PINS)
         self._surroundings = hashlib.sha256(version + packages + pins).hexdigest()
 
-    def of(self, command: dict[str, str]) -> str:
-        """Return the digest of a source that is compiled by a command."""
+    def of(self, command: dict[str, str], without: tuple[str, ...] = ()) -> str:
+        """Return the digest of a source that is compiled by a command, `without` some checks."""
         words = [word.replace(str(ROOT), ".") for word in shlex.split(command["command"])]
         digest = hashlib.sha256(f"{self._surroundings} {shlex.join(words)}".encode())
+        digest.update("".join(f" -{check}" for check in without).encode())
         source = Path(command["file"])
         configurations = [folder / ".clang-tidy" for folder in source.parents]
         files = [file for file in configurations if file.exists() and file.is_relative_to(ROOT)]

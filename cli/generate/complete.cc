@@ -65,7 +65,7 @@ void declare_complete_options(CLI::App& command, AnswerArguments& arguments) {
   command
       .add_flag_callback(
           "--stream", [&arguments] { arguments.stream = true; },
-          "Print each word as it is found (default: on a terminal, if one a prompt)")
+          "Print each word as it is found (default: on a terminal, without --n)")
       ->excludes("--json");
   command
       .add_flag_callback(

@@ -47,7 +47,7 @@ void declare_score(CLI::App& polystate, Action& action) {
   command->add_flag("--whole", arguments->whole, "The file is one text");
   command
       ->add_option("--stride", arguments->stride,
-                   "Tokens from one window of a long text to the next (half of the model's)")
+                   "Tokens from window to window of a long text (default: half a window)")
       ->type_name("COUNT")
       ->check(
           CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""));

@@ -202,7 +202,7 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
           [&arguments](const std::string& name) {
             arguments.encode.special_tokens = *special_token_policy(name);
           },
-          "A special token inside TEXT: accept it, take it for plain_text, or refuse it")
+          "Special tokens in TEXT: accept, plain_text (like any text) or refuse")
       ->type_name("POLICY")
       ->check(policy_fault)
       ->excludes(decode);
@@ -223,7 +223,7 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
       .add_option_function<std::string>(
           "--special-token",
           [&arguments](const std::string& token) { add_special_token(token, arguments.open); },
-          "A special token of a TikToken file and its id; may be repeated")
+          "With --pattern: a special token and its id; may be repeated")
       ->type_name("TOKEN=ID")
       ->check(special_token_fault)
       ->trigger_on_parse()

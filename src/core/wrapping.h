@@ -7,7 +7,7 @@ namespace polystate {
 
 namespace internal {
 
-// An unsigned integer that has all bits of a type, and is none that C++ converts to int.
+// An unsigned integer as wide as a type, or as int if that is wider: C++ does not promote it.
 template <typename V>
 using Wrapping =
     std::conditional_t<(sizeof(V) > sizeof(std::uint32_t)), std::uint64_t, std::uint32_t>;

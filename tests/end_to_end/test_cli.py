@@ -30,9 +30,9 @@ def test_help_goes_to_stdout_and_fits_a_hundred_columns() -> None:
     assert len(subcommands) >= 10
     for command in ([], *([line.split()[0]] for line in subcommands)):
         done = polystate(*command, "--help")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "--help" in done.stdout
-        assert [line for line in done.stdout.splitlines() if len(line) > 100] == []
+        assert (done.returncode, done.stderr) == (0, ""), command
+        assert "--help" in done.stdout, command
+        assert [line for line in done.stdout.splitlines() if len(line) > 100] == [], command
 
 
 def test_the_version_names_polystate_and_executorch() -> None:

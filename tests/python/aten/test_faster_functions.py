@@ -296,13 +296,14 @@ def test_integers_of_any_size_keep_the_low_bits(dtype: torch.dtype) -> None:
     x[0, :4] = torch.tensor([limits.min, limits.max, limits.min, limits.max], dtype=dtype)
     y[0, :4] = torch.tensor([limits.min, limits.max, 1, 1], dtype=dtype)
     with ComparedKernels(with_common=True) as compared:
-        for other in (y, y[0], y[:, :1], torch.tensor(2**40 + 3), 3):
+        for other in (y, y[0], y[:, :1], torch.tensor(2**40 + 3)):
             torch.add(x, other, alpha=5)
             torch.sub(x, other)
             torch.mul(x, other)
             torch.bitwise_xor(x, other)
         for other in (y, y[0], y[:, :1]):
             torch.maximum(x, other)
+            torch.minimum(x, other)
             torch.where(x > 0, x, other)
             torch.bitwise_and(torch.bitwise_or(x, other), torch.bitwise_not(other))
             torch.clamp(x, other, None)
@@ -310,7 +311,28 @@ def test_integers_of_any_size_keep_the_low_bits(dtype: torch.dtype) -> None:
         torch.neg(x)
         torch.sign(x)
         torch.relu(x)
-    assert sum(compared.counts.values()) > 30
+        aten.hardtanh(x, 2.9, 90)
+        aten.mul.Scalar(x, 7)
+        aten.add.Scalar(x, 7, 9)
+    names = """
+        add.Tensor sub.Tensor mul.Tensor mul.Scalar add.Scalar maximum.default minimum.default
+        bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor bitwise_not.default where.self
+        clamp.default clamp.Tensor hardtanh.default relu.default neg.default sign.default
+    """
+    assert compared.counts.keys() >= {f"aten.{name}" for name in names.split()}
+
+
+def test_numbers_that_do_not_fit_an_integer_give_their_low_bits() -> None:
+    x = torch.tensor([1, -5, 7], dtype=torch.int32)
+    for bounds, low in (((-(2.0**40) + 3, 2.0**40 + 5), (3, 5)), ((2**40 + 3, 2**33 + 5), (3, 5))):
+        (found,) = call_kernel(aten.hardtanh.default, (x, *bounds), {}, (x,))
+        assert torch.equal(found, x.clamp(*low))
+    (found,) = call_kernel(aten.mul.Scalar, (x, 2**40 + 3), {}, (x,))
+    assert torch.equal(found, x * 3)
+    bools = torch.tensor([False, True])
+    with ComparedKernels(with_common=True) as compared:
+        torch.add(bools, bools.flip(0), alpha=2**32)
+    assert compared.counts["aten.add.Tensor"] == 1
 
 
 def test_bounds_that_are_nan_or_absent_or_the_wrong_way_round() -> None:

@@ -75,6 +75,7 @@ def tests_folder(folder: Path) -> Path:
     (folder / ".clang-tidy").write_text(
         "Checks: -*, misc-include-cleaner, cppcoreguidelines-pro-type-cstyle-cast\n"
         "WarningsAsErrors: '*'\nHeaderFilterRegex: 'tests/.*'\n"
+        "ExtraArgs: [-Xclang, -analyzer-config, -Xclang, max-nodes=10000]\n"
     )
     tests = folder / "tests" / "cpp" / "core"
     tests.mkdir(parents=True)
@@ -85,36 +86,68 @@ def tests_folder(folder: Path) -> Path:
 
 
 def commands_of(*sources: Path) -> list[dict[str, str]]:
-    return [
+    build = tidy.ROOT / "build"
+    build.mkdir(exist_ok=True)
+    commands = [
         {
-            "directory": str(tidy.ROOT),
+            "directory": str(build),
             "file": str(source),
             "command": f"c++ -o core_test.dir/{source.name}.o -c {source}",
         }
         for source in sources
     ]
+    (build / "compile_commands.json").write_text(json.dumps(commands))
+    return commands
 
 
-def test_tests_of_a_program_are_read_together_and_others_alone(tests_folder: Path) -> None:
+def readings(
+    commands: list[dict[str, str]], folder: Path, *, alone: bool = False
+) -> list[tidy.Reading]:
+    clean = tidy.CleanSources(folder)
+    return tidy.readings_of(commands, tidy.Digests(), clean, alone=alone)
+
+
+def test_tests_of_a_program_are_read_together_and_others_alone(
+    tests_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    kernels = tests_folder.parent / "kernels" / "deep"
+    kernels.mkdir(parents=True)
+    (kernels / "three_test.cc").touch()
     tests = commands_of(tests_folder / "one_test.cc", tests_folder / "two_test.cc")
-    others = commands_of(tidy.ROOT / "one.cc", tests_folder.parent / "kernels" / "three_test.cc")
-    assert tidy.joined([*tests, *others]) == [tests, *([other] for other in others)]
+    others = commands_of(tidy.ROOT / "one.cc", kernels / "three_test.cc")
+    clean = tmp_path_factory.mktemp("clean")
+    found = readings([*tests, *others], clean)
+    assert [reading.commands for reading in found] == [tests, *([other] for other in others)]
+    assert [reading.together for reading in found] == [True, False, False]
+    for digest in found[0].digests:
+        tidy.CleanSources(clean).add(digest)
+    assert readings(tests, clean) == []
+    assert [reading.commands for reading in readings(tests, clean, alone=True)] == [
+        [test] for test in tests
+    ]
 
 
-def test_a_finding_in_sources_that_are_read_together_names_its_own(tests_folder: Path) -> None:
+def test_a_finding_in_sources_that_are_read_together_names_its_own(
+    tests_folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tidy.ROOT)
+    build, clean = Path("build"), tmp_path_factory.mktemp("clean")
     commands = commands_of(tests_folder / "one_test.cc", tests_folder / "two_test.cc")
-    (tidy.ROOT / "compile_commands.json").write_text(json.dumps(commands))
-    assert tidy.tidy(commands, tidy.ROOT) == ""
-    assert "cstddef" in tidy.tidy(commands[:1], tidy.ROOT)  # what it includes is seen there alone
+    (together,) = readings(commands, clean)
+    assert together.report(build) == ""
+    one, two = readings(commands, clean, alone=True)
+    assert "cstddef" in one.report(build)  # what it includes is seen here alone
+    assert two.report(build) == ""
     (tests_folder / "two_test.cc").write_text("int two(long* x) { return *(int*)x; }\n")
-    report = tidy.tidy(commands, tidy.ROOT)
+    report = together.report(build)
     assert f"{tests_folder / 'two_test.cc'}:1:" in report
     assert "C-style cast" in report
 
 
-def test_what_was_read_with_others_is_not_known_to_be_clean_alone(tmp_path: Path) -> None:
-    clean = tidy.CleanSources(tmp_path)
-    clean.add("one", alone=False)
-    clean.add("two")
-    assert [clean.has(name) for name in ("one", "two", "three")] == [True, True, False]
-    assert [clean.has(name, alone=True) for name in ("one", "two")] == [False, True]
+def test_a_build_that_the_configuration_does_not_reach_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["tidy", "--build", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        tidy.main()
+    assert "has to be within" in capsys.readouterr().err

@@ -133,8 +133,12 @@ class OperandReader {
 
  private:
   [[nodiscard]] Number number_of() const {
-    return operand_.integer ? static_cast<Number>(*operand_.integer)
-                            : static_cast<Number>(operand_.number);
+    if (operand_.integer) return static_cast<Number>(*operand_.integer);
+    if constexpr (std::is_integral_v<Number>) {
+      return static_cast<Number>(static_cast<std::int64_t>(operand_.number));  // the low bits
+    } else {
+      return static_cast<Number>(operand_.number);
+    }
   }
 
   // Writes numbers from an element on; `stride` is 1, or 0 where it goes with all.
@@ -475,7 +479,9 @@ Status internal::compute_elements(ProgramArguments& arguments, const OperandKind
   }
   const Result<TensorArgument> out = arguments.result_at(kinds.count(), *shape);
   if (!out) return out.error();
-  if (!is_float(dtype) && size_of(dtype) <= sizeof(std::int32_t) && loops.of_small_integers) {
+  // Of a number that is converted to bool, all bits count.
+  const bool is_small = size_of(dtype) <= sizeof(std::int32_t) && dtype != DType::kBool;
+  if (!is_float(dtype) && is_small && loops.of_small_integers != nullptr) {
     fill(*operands, dtype, *out, LoopsOf{loops.of_small_integers});
   } else if (!is_float(dtype)) {
     fill(*operands, dtype, *out, LoopsOf{loops.of_integers});

@@ -32,8 +32,9 @@ enum class ScalarRule : std::uint8_t {
 struct Loops {
   Loop<float> of_floats = nullptr;  // of 16 bits, too
   Loop<double> of_doubles = nullptr;
-  Loop<std::int64_t> of_integers = nullptr;        // and bools; a smaller type has the low bits
-  Loop<std::int32_t> of_small_integers = nullptr;  // of 32 bits and fewer, if faster than that
+  Loop<std::int64_t> of_integers = nullptr;  // and bools; a smaller type has the low bits
+  // For results of at most 32 bits but bools; where it is null, `of_integers` computes these too.
+  Loop<std::int32_t> of_small_integers = nullptr;
   // `of_floats` where each operand but the first is one number, which is read once.
   Loop<float> of_floats_beside_numbers = nullptr;
   ScalarRule rule = ScalarRule::kConverted;

@@ -249,20 +249,23 @@ void add_some(const Elements<Computed<T>>& elements, std::size_t n, const T* cha
 template <typename T>
 void add_elements(const Elements<Computed<T>>* elements, const T* channel,
                   OfSamples<Computed<T>>* sums) {
+  // Samples have 1, 4, 8 or 16 elements. Of four at a time, their sum is read and written once.
   constexpr std::size_t kTogether = 4;
   const auto add_all = [&]<bool kAreInside>() {
-    for (std::size_t at = 0; at < elements->count;) {
-      if (at + kTogether <= elements->count) {
-        add_some<kAreInside>(*elements, at, channel, *sums, std::make_index_sequence<kTogether>());
-        at += kTogether;
-      } else {
-        add_some<kAreInside>(*elements, at, channel, *sums, std::make_index_sequence<1>());
-        ++at;
-      }
+    if (elements->count == 1) {
+      add_some<kAreInside>(*elements, 0, channel, *sums, std::make_index_sequence<1>());
+      return;
+    }
+    for (std::size_t at = 0; at < elements->count; at += kTogether) {
+      add_some<kAreInside>(*elements, at, channel, *sums, std::make_index_sequence<kTogether>());
     }
   };
   *sums = elements->initial;
-  elements->are_inside ? add_all.template operator()<true>() : add_all.template operator()<false>();
+  if (elements->are_inside) {
+    add_all.template operator()<true>();
+  } else {
+    add_all.template operator()<false>();
+  }
 }
 
 // Computes samples of one item of the batch, at most `kSamples` of them in one go.

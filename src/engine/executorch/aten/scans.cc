@@ -82,45 +82,45 @@ void for_each_strip(const Lanes& lanes, const Work& work) {
   });
 }
 
-// Elements of a lane that may leave what is known as it is are looked at so many at a time.
-constexpr std::int64_t kLookedAt = 16;
+// How many elements of a lane are tested together for whether they change anything.
+constexpr std::int64_t kTestedTogether = 16;
 
 // Elements of one lane.
 template <typename Number>
 struct Part {
   const Number* elements;
   std::int64_t count;
-  std::int64_t place;   // of the first in its lane
-  std::int64_t result;  // the number of its result
+  std::int64_t place;         // of the first in its lane
+  std::int64_t first_result;  // the index of its result
 };
 
 // Scans a part of a lane: `next(known, element, place)` makes what is known before an element at a
 // place of its lane what is known after it. That goes to `results`, as `keep(i, known)` for the
-// ith. `next.leaves(known, elements)` says, where there is such a function, that the next
-// `kLookedAt` change nothing.
+// ith. Where there is a function `next.is_same_after(known, elements)`, it tells whether the next
+// `kTestedTogether` elements change nothing; then `repeat(i, count, known)` writes their results.
 template <typename Number, typename Known, typename Next, typename Results>
 void scan_part(const Part<Number>& part, Known& known, const Next& next, Results& results) {
   const auto take = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       next(known, part.elements[i], part.place + i);
-      results.keep(part.result + i, known);
+      results.keep(part.first_result + i, known);
     }
   };
   std::int64_t i = 0;
-  if constexpr (requires { next.leaves(known, part.elements); }) {
-    for (; i + kLookedAt <= part.count; i += kLookedAt) {
-      if (next.leaves(known, part.elements + i)) {
-        results.repeat(part.result + i, kLookedAt, known);
+  if constexpr (requires { next.is_same_after(known, part.elements); }) {
+    for (; i + kTestedTogether <= part.count; i += kTestedTogether) {
+      if (next.is_same_after(known, part.elements + i)) {
+        results.repeat(part.first_result + i, kTestedTogether, known);
       } else {
-        take(i, i + kLookedAt);
+        take(i, i + kTestedTogether);
       }
     }
   }
   take(i, part.count);
 }
 
-// Scans whole lanes: `begin(at)` of the results is followed by those of some elements from `at` on,
-// and by `end(at, count)`.
+// Scans whole lanes. `results.begin(at)` comes before the results of some elements from `at` on,
+// and `results.end(at, count)` after them.
 template <typename Number, typename Known, typename Next, typename Results>
 void scan_along(const ReadAs<Number>& from, const Strip& strip, const Known& nothing,
                 const Next& next, Results& results) {
@@ -140,7 +140,7 @@ void scan_along(const ReadAs<Number>& from, const Strip& strip, const Known& not
       const Part<Number> part{.elements = x + i,
                               .count = std::min(count - i, strip.size - place),
                               .place = place,
-                              .result = i};
+                              .first_result = i};
       scan_part(part, known, next, results);
       i += part.count;
       place += part.count;
@@ -312,9 +312,9 @@ struct NextBest {
   }
 
   template <typename Number>
-  bool leaves(const Best<Number>& best, const Number* x) const {
+  bool is_same_after(const Best<Number>& best, const Number* x) const {
     std::uint32_t taken = 0;
-    for (std::int64_t i = 0; i < kLookedAt; ++i) {
+    for (std::int64_t i = 0; i < kTestedTogether; ++i) {
       taken |= static_cast<std::uint32_t>(is_taken(best.value, x[i]));
     }
     return taken == 0;
