@@ -142,7 +142,7 @@ def _report(build: Path, source: str, *options: str) -> str:
 def readings_of(
     commands: list[dict[str, str]], digests: Digests, clean: CleanSources, *, alone: bool
 ) -> list[Reading]:
-    """Return how to read sources that are not known to be clean: each `alone`, or tests together."""
+    """Return how sources are read that are not known to be clean."""
     readings: dict[str, Reading] = {}
     for command in commands:
         digest, program = digests.of(command), None if alone else test_program(command)
