@@ -80,7 +80,7 @@ $(REAL_TEMPLATES): $(REAL_TEMPLATES_FROM) | environment
 .PHONY: test-all
 test-all: test test-neon build-fuzz $(REAL_TEMPLATES)  ## Run every test, those that take long too
 	ctest --preset fuzz
-	POLYSTATE_TEST_ALL=1 ctest --preset asan --parallel $(JOBS) --tests-regex Damage
+	POLYSTATE_TEST_ALL=1 ctest --preset asan --parallel $(JOBS)
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
 	cmake --preset lint --log-level=WARNING >/dev/null
 	python -m tools.tidy --build build/lint --jobs $(JOBS) --alone
