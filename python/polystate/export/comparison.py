@@ -11,6 +11,7 @@ from typing import Any
 from torch import nn
 
 from polystate.artifact import Manifest, write_temporary_artifact
+from polystate.export.arguments import check_arguments
 from polystate.export.comparing.calls import Calls
 from polystate.export.comparing.fit import check_fit, check_state, methods_of
 from polystate.export.comparing.found import Comparison
@@ -18,7 +19,8 @@ from polystate.export.comparing.runs import EagerRun, run_eagerly
 from polystate.export.comparing.stages import make_stages
 from polystate.export.diagnosis.refusals import told_plainly
 from polystate.export.method import Method, resolve
-from polystate.export.program import check_arguments, prepare, surroundings
+from polystate.export.program import prepare
+from polystate.export.surroundings import surroundings
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.verification.outcomes import tensors
 from polystate.export.verification.program_process import ProgramProcess

@@ -14,7 +14,7 @@ from polystate.export.contract.contract import MethodContract
 from polystate.export.graph.signature import read_buffers
 from polystate.export.lowering.lowered import Lowered
 from polystate.export.state import StateBuffer
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 
 
 @dataclass(frozen=True)

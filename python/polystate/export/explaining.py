@@ -10,16 +10,18 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from polystate.errors import ContractError, Error
+from polystate.export.arguments import BACKENDS
 from polystate.export.diagnosis.lines import is_users, line_at
 from polystate.export.diagnosis.refusals import without_example
 from polystate.export.explanation import Explanation, Finding
 from polystate.export.inside import Inside, inside_of
 from polystate.export.lowering.planned_graph import parts_kept
 from polystate.export.method import Method
-from polystate.export.program import BACKENDS, Program, alone, export
+from polystate.export.program import Program, export
 from polystate.export.rewriting.spots import Problem
 from polystate.export.rewriting.trial import Rewrite, try_rewrites
 from polystate.export.stages import stage_of, stages_of, stages_until, step_stage
+from polystate.export.surroundings import alone
 from polystate.export.value_spots import ValueSpot, value_spots
 from polystate.export.verification.draws import Draws
 from polystate.steps import told

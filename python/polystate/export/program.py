@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gc
-import keyword
-import math
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +16,8 @@ from torch.export import ExportedProgram
 from polystate.artifact import FileContent, write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
-from polystate.artifact.names import is_dotted_name
 from polystate.errors import ContractError, UnsupportedError
-from polystate.export import hooks
+from polystate.export.arguments import check_arguments, checked_constants
 from polystate.export.bundle import write_bundled
 from polystate.export.contract.contract import (
     MethodContract,
@@ -34,7 +29,6 @@ from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
 from polystate.export.describe import Findings, describe
 from polystate.export.diagnosis.refusals import told_plainly
-from polystate.export.graph import late_code
 from polystate.export.graph.grown_state import grow_state
 from polystate.export.graph.sizes import without_new_guards
 from polystate.export.graph.writers import writes_early
@@ -44,35 +38,20 @@ from polystate.export.lowering.lower import lower
 from polystate.export.lowering.passes import Pass, Passes
 from polystate.export.lowering.planned_graph import Part
 from polystate.export.method import Method
-from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
 from polystate.export.state import StateBuffer, find_state, grown
+from polystate.export.surroundings import alone, surroundings
 from polystate.export.tracing import (
-    composite_operators,
-    distributions,
-    fast_paths,
-    node_histories,
     observers,
-    reductions,
-    shape_rules,
-    slices,
-    symbolic_arithmetic,
-    value_sizes,
-    vector_signs,
 )
-from polystate.export.tracing.decompositions import pytorch_table
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.plain_tensors import refuse_unusual_weights
-from polystate.export.tracing.trace import Traced, is_right, trace
+from polystate.export.tracing.replay import is_right
+from polystate.export.tracing.trace import trace
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.draws import Draws
 from polystate.export.verification.verify import Finished, Verification, open_only, verify
-from polystate.quiet import quiet
 from polystate.steps import begin
-
-BACKENDS = ("portable", "xnnpack", "aoti")
-
-# Of all that exports, in whichever thread: they change PyTorch for all of these.
-_lock = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -274,56 +253,6 @@ class _Options:
     pages: dict[str, int]
 
 
-@contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Waits for exports of other threads, and has them wait; a thread may come here again."""
-    with _lock:
-        yield
-
-
-@contextlib.contextmanager
-def rare_collections() -> Iterator[None]:
-    """Starts Python's garbage collector after 50,000 new objects, not after 700, in the block.
-
-    Graphs have many objects, of which most live until the export ends.
-    """
-    usual = gc.get_threshold()
-    if usual[0] > 0:  # else Python does not look at all
-        gc.set_threshold(max(usual[0], 50_000), *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-
-
-@contextlib.contextmanager
-def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[None]:
-    """What holds while a module is exported: PyTorch corrected and quiet, linears quantized.
-
-    In one thread alone, which may come here again; others wait.
-    """
-    with (
-        alone(),
-        quantized(model, quantization),
-        quiet(),
-        hooks.set_aside(),
-        fast_paths.closed(),
-        composite_operators.found_once(),
-        pytorch_table.corrected(),
-        node_histories.shared(),
-        symbolic_arithmetic.remembered(),
-        late_code.written_when_asked_for(),
-        rare_collections(),
-        reductions.named(),
-        distributions.validated(),
-        vector_signs.chosen(),
-        shape_rules.known(),
-        slices.of_any_size(),
-        value_sizes.bounded(),
-    ):
-        yield
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A module's methods, ready to be lowered.
@@ -392,7 +321,7 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
         raise ContractError(
             f"target is {options.target!r}; backend {backend!r} has no code that is for a processor"
         )
-    constants = _checked_constants(options.constants)
+    constants = checked_constants(options.constants)
     with alone():  # another thread's export may just be changing the module's registries
         refuse_unusual_weights(model)
     passes = options.passes
@@ -446,30 +375,6 @@ def _lacking_kernels_told(programs: Mapping[str, ExportedProgram]) -> Iterator[N
         raise refusal from error
 
 
-def check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:
-    """Refuses what ``export`` cannot take, before any work is done for it; ContractError."""
-    if not isinstance(model, torch.nn.Module):
-        raise ContractError(f"model is a {type(model).__name__}, not a torch.nn.Module")
-    if isinstance(model, torch.jit.ScriptModule):
-        raise ContractError(
-            "model is a module of TorchScript, whose code torch.export does not trace; rewrite: "
-            "export the module that it was made of, without torch.jit.script and torch.jit.trace"
-        )
-    if not isinstance(methods, Mapping):
-        raise ContractError(f"methods is a {type(methods).__name__}, not a mapping of names")
-    if not methods:
-        raise ContractError("methods is empty: name at least one entry point")
-    for name, method in methods.items():
-        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-            raise ContractError(f"method name {name!r} is not a Python identifier")
-        if not isinstance(method, Method):
-            raise ContractError(
-                f"method '{name}' is a {type(method).__name__}, not a polystate.Method"
-            )
-    if backend not in BACKENDS:
-        raise ContractError(f"backend is {backend!r}; it may be {' or '.join(map(repr, BACKENDS))}")
-
-
 def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContract:
     contract = method_contract(
         traced.name,
@@ -486,32 +391,3 @@ def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContrac
     )
     traced.assumptions.restore(traced.functional)
     return with_complex(contract, traced.functional, traced.complex_places)
-
-
-def _checked_constants(constants: Mapping[str, Constant]) -> dict[str, Constant]:
-    for name, value in constants.items():
-        if not isinstance(name, str) or not is_dotted_name(name):
-            raise ContractError(
-                f"a constant's name is {name!r}; it must be words of letters, digits, '_' and '-', "
-                f"with dots between"
-            )
-        if not isinstance(value, bool | int | float | str):
-            raise ContractError(
-                f"constant '{name}' is a {type(value).__name__}; it may be a bool, an int, "
-                f"a float or a str"
-            )
-        if isinstance(value, str) and not _is_unicode(value):
-            raise ContractError(f"constant '{name}' is {value!r}, which is no valid Unicode")
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise ContractError(f"constant '{name}' is {value}, which does not fit 64 bits")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ContractError(f"constant '{name}' is {value}; it must be finite")
-    return dict(constants)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return True

@@ -23,7 +23,7 @@ from torch.export import _draft_export
 from polystate.export.diagnosis.lines import is_users, line_at, line_of_error
 from polystate.export.method import Method, as_forward, resolve
 from polystate.export.tracing.eager import EagerModule
-from polystate.export.tracing.trace import no_printed_graphs
+from polystate.export.tracing.printed_graphs import no_printed_graphs
 
 # By what PyTorch logs.
 _TOLD = {

@@ -13,7 +13,7 @@ import torch
 from polystate.artifact import check_destination
 from polystate.errors import ContractError, Error, ExportError
 from polystate.export import Program
-from polystate.export.program import BACKENDS
+from polystate.export.arguments import BACKENDS
 from polystate.recipes.capacity import capacity_of
 from polystate.recipes.deep_models import export_methods
 from polystate.recipes.forms import packed_methods

@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 import polystate as ps
-from polystate.export.program import prepare, surroundings
+from polystate.export.program import prepare
+from polystate.export.surroundings import surroundings
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.verification.branches import Branches
 from polystate.export.verification.dispatch import Operators, under

@@ -11,7 +11,8 @@ from torch._higher_order_ops.scan import scan
 
 import polystate as ps
 from polystate.artifact.manifest import Input, Method, Symbol, ValueRange
-from polystate.export.program import prepare, surroundings
+from polystate.export.program import prepare
+from polystate.export.surroundings import surroundings
 from polystate.export.tracing.control_flow import uncompiled
 from polystate.export.tracing.eager import Outcome
 from polystate.export.verification import undefined as undefined_results

@@ -8,7 +8,7 @@ from torch import nn
 
 from polystate.export import explaining
 from polystate.export.method import Method
-from polystate.export.program import surroundings
+from polystate.export.surroundings import surroundings
 
 
 def begin_an_export(begun):

@@ -16,7 +16,7 @@ from polystate.export.comparing.stages import Stages, result_nodes
 from polystate.export.comparing.values import ModuleCall, Value, value_of
 from polystate.export.state import StateBuffer, dtype_name
 from polystate.export.tracing.eager import EagerModule
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.dispatch import under
 from polystate.export.verification.outcomes import tensors
 from polystate.export.verification.program_process import ProgramProcess

@@ -16,7 +16,7 @@ from polystate.errors import ContractError
 from polystate.export.contract.contract import MethodContract
 from polystate.export.method import Method
 from polystate.export.state import StateBuffer, dtype_name
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.outcomes import tensors
 
 

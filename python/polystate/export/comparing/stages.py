@@ -23,7 +23,7 @@ from polystate.export.lowering.lowered import Lowered
 from polystate.export.lowering.passes import Passes
 from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer, dtype_name
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.verify import Finished
 
 

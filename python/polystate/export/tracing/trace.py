@@ -10,26 +10,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 from unittest import mock
 
 import torch
-import torch.export._trace
 import torch.fx.experimental._config
-import torch.fx.graph_module
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, InputSpec, OutputKind
-from torch.utils import _pytree as pytree
 
 from polystate.errors import Error, ExportError, UnsupportedError
 from polystate.export.diagnosis.explain import explain
 from polystate.export.diagnosis.problems import Problem, problem_of
 from polystate.export.graph.changes import separated_changes
-from polystate.export.graph.signature import stored
 from polystate.export.graph.sources import recorded_sources
-from polystate.export.method import Draw, Method, as_forward, resolve
+from polystate.export.method import Method, as_forward, resolve
 from polystate.export.tracing import fast_paths
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumed_constants import with_assumed_constants
@@ -37,7 +32,6 @@ from polystate.export.tracing.assumptions import Assumptions, without_idle_guard
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.bools import hold_plain_bools
 from polystate.export.tracing.branches import make_branches_functional, refuse_complex_branches
-from polystate.export.tracing.closeness import Limits, deviating
 from polystate.export.tracing.complex_boundary import (
     ComplexPlaces,
     over_pairs,
@@ -47,14 +41,7 @@ from polystate.export.tracing.complex_numbers import ComplexAsParts
 from polystate.export.tracing.control_flow import compiled_for_a_while
 from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions, with_plain_shapes
-from polystate.export.tracing.eager import (
-    EagerModule,
-    Entry,
-    Outcome,
-    copied,
-    copied_leaves,
-    identical,
-)
+from polystate.export.tracing.eager import EagerModule, Entry
 from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
 from polystate.export.tracing.exclusive_or import written_exclusive_or
 from polystate.export.tracing.fixed_arguments import with_fixed_arguments
@@ -64,6 +51,7 @@ from polystate.export.tracing.hinted_ranges import hinted_ranges
 from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
 from polystate.export.tracing.observers import FAKE_QUANTIZATION, without_branches
 from polystate.export.tracing.plain_tensors import refuse_unusual_examples
+from polystate.export.tracing.printed_graphs import no_printed_graphs
 from polystate.export.tracing.randomness import refuse_randomness
 from polystate.export.tracing.rebound_buffers import (
     unseen_assignments,
@@ -77,80 +65,14 @@ from polystate.export.tracing.recurrent import (
     refuse_packed_sequences,
 )
 from polystate.export.tracing.replaced_functions import ReplacedFunctions
+from polystate.export.tracing.replay import first_deviation
 from polystate.export.tracing.reshapes import COPIES
 from polystate.export.tracing.strided_views import refuse_strides_of_memory
+from polystate.export.tracing.traced import Traced
 from polystate.export.tracing.undeclared_writes import declare_writes
-from polystate.quiet import is_verbose, quiet
+from polystate.quiet import quiet
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
-
-# How far the exported graph, run by PyTorch, may be from the module: the same kernels in another
-# order.
-_LIMITS = Limits(relative=1e-4, absolute=1e-5)
-_ROUNDINGS = 4
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A method's graph.
-
-    Attributes
-    ----------
-    function
-        Takes and gives pairs [..., 2] for complex tensors; so do the graphs.
-    complex_places
-        Which arguments and results are such pairs.
-    args, kwargs
-        The user's examples, each with memory of its own.
-    dimensions
-        The sizes that vary, within the ranges that the trace covers.
-    exported
-        The graph as torch.export gave it.
-    functional
-        The graph without mutation: changed buffers and inputs are outputs.
-    assumptions
-        What torch.export assumed.
-    how
-        The rung of the ladder that was taken, and which paths of the module, for the report.
-    draw
-        The user's own way to draw arguments, if there is one.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    complex_places: ComplexPlaces
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    dimensions: Dimensions
-    exported: ExportedProgram
-    functional: ExportedProgram
-    assumptions: Assumptions
-    how: str
-    draw: Draw | None
-
-    def points(self, *, at_corners: bool) -> list[tuple[str, Any, Any]]:
-        """The example, and the corners of the ranges if they are wanted.
-
-        Each as words for where it is, positional and keyword arguments.
-        """
-        points = [("at the example's sizes", self.args, self.kwargs)]
-        for sizes in self.dimensions.corners() if at_corners else []:
-            where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
-            resized = self.dimensions.resized(self.args, self.kwargs, sizes)
-            points.append((where, *self.made_valid(*resized)))
-        return points
-
-    def made_valid(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """What the user's draw makes of an example's elements, which are repeated at other sizes.
-
-        They are as they were where it fails, which verification tells the user.
-        """
-        if self.draw is None:
-            return args, kwargs
-        copies = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
-        with contextlib.suppress(Exception):  # the user's code may raise anything
-            args, kwargs = self.draw(torch.Generator().manual_seed(0), *copies)
-        return args, kwargs
 
 
 @dataclass(frozen=True)
@@ -212,7 +134,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
     for attempt in _attempts(eager, function, method, dimensions, failures):
         with failures.noted(attempt.exported):
             traced = _decomposed(attempt, name, method, complex_places, (args, kwargs))
-            deviation = _first_deviation(eager, traced, at_corners=at_corners)
+            deviation = first_deviation(eager, traced, at_corners=at_corners)
             if deviation is None:
                 return traced
             failures.add(deviation)
@@ -444,141 +366,3 @@ def _no_overlap_check() -> Iterator[None]:
     too_hard_to_tell = 2  # in aten's words; it passes
     with mock.patch.object(torch, "_debug_has_internal_overlap", lambda _: too_hard_to_tell):
         yield
-
-
-@contextlib.contextmanager
-def no_printed_graphs() -> Iterator[None]:
-    """Stops PyTorch from printing graphs that could not be traced whole, or that fail."""
-    if is_verbose():
-        yield
-        return
-    with contextlib.ExitStack() as patches:
-        for module in (torch.export._trace, torch.fx.graph_module):
-            silent = mock.patch.object(module, "print", lambda *_, **__: None, create=True)
-            patches.enter_context(silent)
-        yield
-
-
-def _first_deviation(eager: EagerModule, traced: Traced, *, at_corners: bool) -> str | None:
-    """Where the graph differs from the module, at the points of a method; None: nowhere."""
-    for where, args, kwargs in traced.points(at_corners=at_corners):
-        try:
-            expected = eager.run(traced.function, args, kwargs)
-        except Exception:  # the module itself refuses these sizes; so may the graph
-            continue
-        difference = _difference_at(eager, traced, args, kwargs, expected)
-        if difference is not None:
-            return f"{where} {difference}"
-    return None
-
-
-def is_right(eager: EagerModule, traced: Traced, args: Any, kwargs: Any) -> bool | None:
-    """Whether the graph does with arguments what the module does; None: that refuses them."""
-    try:
-        expected = eager.run(traced.function, args, kwargs)
-    except Exception:  # the module may raise anything
-        return None
-    return _difference_at(eager, traced, args, kwargs, expected) is None
-
-
-def _difference_at(
-    eager: EagerModule, traced: Traced, args: Any, kwargs: Any, expected: Outcome
-) -> str | None:
-    try:
-        found = _replay(eager, traced.functional, args, kwargs)
-    except Exception as error:
-        return f"the graph fails: {explain(error)}"
-    return _difference(expected, found)
-
-
-def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any) -> Outcome:
-    """Runs a functional graph by PyTorch, from the initial values.
-
-    The graph itself, not ``program.module()``: that writes buffers back one after another, and so
-    loses one of two that a method exchanges.
-    """
-    args, kwargs = copied(args, kwargs)
-    with eager.restored(), torch.no_grad(), quiet(), no_printed_graphs():
-        inputs = flat_inputs(program, args, kwargs)
-        torch.default_generator.manual_seed(0)
-        results = copied_leaves(list(program.graph_module(*inputs)))
-    signature = program.graph_signature
-    placeholders = {
-        spec.arg.name: value for spec, value in zip(signature.input_specs, inputs, strict=True)
-    }
-    outputs, buffers = [], eager.initials()
-    for spec, result in zip(signature.output_specs, results, strict=True):
-        if spec.kind == OutputKind.USER_OUTPUT:
-            outputs.append(result)
-        elif spec.kind == OutputKind.BUFFER_MUTATION:
-            buffers[str(spec.target)] = result
-        elif spec.kind == OutputKind.USER_INPUT_MUTATION:
-            placeholders[str(spec.target)].copy_(result)
-        else:
-            raise UnsupportedError(f"the graph has a result of kind {spec.kind.name}")
-    return Outcome(outputs=outputs, inputs=copied_leaves((args, kwargs)), buffers=buffers)
-
-
-def flat_inputs(
-    program: ExportedProgram,
-    args: Any,
-    kwargs: Any,
-    buffers: Mapping[str, torch.Tensor] | None = None,
-) -> list[Any]:
-    """What a graph's placeholders stand for; PyTorch's own function fails on named tuples.
-
-    Parameters
-    ----------
-    buffers
-        By their names, in place of those that the program holds.
-    """
-    given = iter(pytree.tree_leaves((args, kwargs)))
-    buffers = buffers or {}
-
-    def held(spec: InputSpec) -> Any:
-        name = str(spec.target)
-        if spec.kind == InputKind.BUFFER and name in buffers:
-            return buffers[name]
-        return stored(program, name)
-
-    return [
-        next(given) if spec.kind == InputKind.USER_INPUT else held(spec)
-        for spec in program.graph_signature.input_specs
-    ]
-
-
-def _difference(expected: Outcome, found: Outcome) -> str | None:
-    if len(expected.outputs) != len(found.outputs):
-        return f"the graph returns {len(found.outputs)} values, the module {len(expected.outputs)}"
-    pairs = [
-        (f"output {i}", a, b)
-        for i, (a, b) in enumerate(zip(expected.outputs, found.outputs, strict=True))
-    ]
-    pairs += [
-        (f"input {i}", a, b)
-        for i, (a, b) in enumerate(zip(expected.inputs, found.inputs, strict=True))
-    ]
-    pairs += [
-        (f"buffer '{name}'", value, found.buffers[name])
-        for name, value in expected.buffers.items()
-        if name in found.buffers
-    ]
-    for label, a, b in pairs:
-        if not _equal(a, b):
-            return f"{label} of the graph differs from the module's"
-    return None
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
-        return type(a) is type(b) and bool(a == b)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if identical(a, b):
-        return True
-    limits = _LIMITS
-    if a.is_floating_point() and a.dtype.itemsize == 2:
-        # Operators that others write are rounded at each of these.
-        rounding = _ROUNDINGS * torch.finfo(a.dtype).eps
-        limits = Limits(rounding, rounding, least=0.0)
-    return not bool(deviating(b, a, limits).any())

@@ -10,7 +10,7 @@ from torch.fx import GraphModule, Node
 
 from polystate.export.graph.sources import source_of
 from polystate.export.tracing.eager import EagerModule
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.live_graph import LiveGraph
 from polystate.export.verification.undefined import Undefined
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.branches import Branches
 from polystate.export.verification.draws import MANNERS, Draws, Source, drawn_arguments
 from polystate.export.verification.twins import Agreed, Call, LeftOut, Twins, works_by_value

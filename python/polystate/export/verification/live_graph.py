@@ -9,7 +9,8 @@ import torch
 from torch.fx import GraphModule
 
 from polystate.export.tracing.eager import EagerModule, copied
-from polystate.export.tracing.trace import Traced, flat_inputs
+from polystate.export.tracing.replay import flat_inputs
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.undefined import Undefined
 
 _ASSERT_TYPE = torch.ops.aten._assert_tensor_metadata.default

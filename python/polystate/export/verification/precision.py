@@ -10,7 +10,7 @@ from torch.export.graph_signature import InputKind, InputSpec, OutputKind, Outpu
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 
 aten = torch.ops.aten
 

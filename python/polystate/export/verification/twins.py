@@ -16,7 +16,7 @@ from polystate.errors import ContractError, EngineError, ExportError
 from polystate.export.graph.scalars import ITEMS
 from polystate.export.tracing.eager import EagerModule, Outcome
 from polystate.export.tracing.pairs import as_pairs, of_pairs
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.dispatch import Operators, under
 from polystate.export.verification.live_graph import LiveGraph
 from polystate.export.verification.outcomes import (

@@ -17,7 +17,7 @@ from polystate.artifact import (
 )
 from polystate.errors import ArtifactError, EngineError, ExportError
 from polystate.export.tracing.eager import EagerModule
-from polystate.export.tracing.trace import Traced
+from polystate.export.tracing.traced import Traced
 from polystate.export.verification.drawn_calls import DrawnCalls, Tally
 from polystate.export.verification.draws import Draws
 from polystate.export.verification.golden import record
