@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -7,17 +5,14 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <type_traits>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
-#include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
-#include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -115,159 +110,6 @@ struct Lcm {
   }
 };
 
-// What a division leaves that is rounded to zero.
-struct OfTruncated {
-  template <typename T>
-  static T of(T rest, T /*divisor*/) {
-    return rest;
-  }
-};
-
-// What a division leaves that is rounded down. Both values are there before one is chosen, so that
-// a compiler can do so for several at once.
-struct OfFloored {
-  template <typename T>
-  static T of(T rest, T divisor) {
-    const T moved = Plus::of(rest, divisor);
-    return (rest != T{0}) & ((rest < T{0}) != (divisor < T{0})) ? moved : rest;
-  }
-};
-
-// ExecuTorch's own computes remainders of float64 in float32.
-template <typename Division>
-struct RemainderFunction {
-  template <typename T>
-  static T of(T x, T divisor) {
-    return Division::of(std::fmod(x, divisor), divisor);
-  }
-  static std::int64_t of(std::int64_t x, std::int64_t divisor) {
-    return divisor == 0 || divisor == -1 ? 0 : Division::of(x % divisor, divisor);
-  }
-
-  // Floats, some at a time.
-  template <typename T>
-  static void of_floats(const T* const* operands, T* results, std::int64_t count) {
-    std::array<T, 256> rests{};
-    const auto block = static_cast<std::int64_t>(rests.size());
-    for (std::int64_t first = 0; first < count; first += block) {
-      const std::int64_t size = std::min(block, count - first);
-      const T* const x = operands[0] + first;
-      const T* const divisors = operands[1] + first;
-      if (!of_small_quotients(x, divisors, rests.data(), size)) {
-        for (std::int64_t i = 0; i < size; ++i) {
-          rests[static_cast<std::size_t>(i)] = of(x[i], divisors[i]);
-        }
-      }
-      std::copy_n(rests.data(), size, results + first);
-    }
-  }
-
- private:
-  // What whole steps leave of a size, exactly: float64 holds the products of floats.
-  static double rest_of(float size, float whole, float step) {
-    return double{size} - double{whole} * double{step};
-  }
-  static double rest_of(double size, double whole, double step) {
-    return std::fma(-whole, step, size);
-  }
-
-  // False where a quotient is too large for exact rests or no number, or a divisor is infinite.
-  template <typename T>
-  static bool of_small_quotients(const T* x, const T* divisors, T* rests, std::int64_t count) {
-    constexpr T kLargestQuotient = std::is_same_v<T, float> ? 0x1p22F : 0x1p51;
-    std::uint32_t misfits = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T size = std::abs(x[i]);
-      const T step = std::abs(divisors[i]);
-      const T quotient = size / step;  // rounded: its whole part is at most one too large
-      const bool fits = (quotient < kLargestQuotient) & (step <= std::numeric_limits<T>::max());
-      misfits |= static_cast<std::uint32_t>(!fits);
-      const double rest = rest_of(size, std::trunc(fits ? quotient : T{0}), step);
-      const double raised = rest + double{step};
-      const auto least = static_cast<T>(rest < 0.0 ? raised : rest);
-      rests[i] = Division::of(std::copysign(least, x[i]), divisors[i]);
-    }
-    return misfits == 0;
-  }
-};
-
-// Of integers, the low bits; ExecuTorch's own rounds them to float64.
-struct PowerFunction {
-  template <typename T>
-  static T of(T base, T exponent) {
-    return std::pow(base, exponent);
-  }
-
-  // float32 some at a time, in float64.
-  static void of_floats(const float* const* operands, float* results, std::int64_t count) {
-    std::array<float, 256> powers{};
-    std::array<std::uint32_t, 256> misfits{};  // those of zero and of what is not finite
-    const auto block = static_cast<std::int64_t>(powers.size());
-    for (std::int64_t first = 0; first < count; first += block) {
-      const std::int64_t size = std::min(block, count - first);
-      const float* const bases = operands[0] + first;
-      const float* const exponents = operands[1] + first;
-      std::uint32_t any = 0;
-      for (std::int64_t i = 0; i < size; ++i) {
-        const auto place = static_cast<std::size_t>(i);
-        const float magnitude = std::abs(bases[i]);
-        const bool fits =
-            magnitude > 0.0F && magnitude <= kLargest && std::abs(exponents[i]) <= kLargest;
-        powers[place] = of_finite(fits ? bases[i] : 1.0F, fits ? exponents[i] : 1.0F);
-        misfits[place] = static_cast<std::uint32_t>(!fits);
-        any |= misfits[place];
-      }
-      for (std::int64_t i = 0; any != 0 && i < size; ++i) {
-        const auto place = static_cast<std::size_t>(i);
-        if (misfits[place] != 0) powers[place] = std::pow(bases[i], exponents[i]);
-      }
-      std::copy_n(powers.data(), size, results + first);
-    }
-  }
-
-  static std::int64_t of(std::int64_t base, std::int64_t exponent) {
-    if (exponent < 0) return of_reciprocal(base, exponent);
-    std::uint64_t result = 1;
-    auto square = static_cast<std::uint64_t>(base);
-    for (; exponent > 0; exponent /= 2, square *= square) {
-      if (exponent % 2 == 1) result *= square;
-    }
-    return static_cast<std::int64_t>(result);
-  }
-
- private:
-  // A negative power, rounded to an integer: 0, except for the bases 1 and -1.
-  static std::int64_t of_reciprocal(std::int64_t base, std::int64_t exponent) {
-    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
-    return base == 1 ? 1 : 0;
-  }
-
-  static constexpr float kLargest = std::numeric_limits<float>::max();
-
-  // Of a base that is not zero.
-  static float of_finite(float base, float exponent) {
-    const auto power =
-        static_cast<float>(branchless::power(std::abs(double{base}), double{exponent}));
-    const bool is_whole = round(exponent) == double{exponent};
-    const double half = 0.5 * double{exponent};
-    const float of_negative = round(half) == half ? power : -power;
-    const float not_a_number = std::numeric_limits<float>::quiet_NaN();
-    return base > 0.0F ? power : is_whole ? of_negative : not_a_number;
-  }
-
-  // To a whole number; larger ones are whole already.
-  static double round(double x) {
-    constexpr double kShift = 0x1.8p52;
-    return std::abs(x) < 0x1p51 ? (x + kShift) - kShift : x;
-  }
-};
-
-Loops power_loops() {
-  Loops loops = kAllLoops<PowerFunction>;
-  loops.of_floats = vectorised<&PowerFunction::of_floats>(best_instruction_set());
-  return loops;
-}
-
 // Of more bits than a number has nothing is left of it but its sign. ExecuTorch's own shifts by the
 // low bits of the count.
 struct LeftShiftFunction {
@@ -312,16 +154,6 @@ struct Abs {
   }
 };
 
-constexpr char kTruncatedRemainder[] =
-    "polystate_faster::fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-constexpr char kTruncatedRemainderOfScalar[] =
-    "polystate_faster::fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
-constexpr char kRemainder[] =
-    "polystate_aten::remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> "
-    "Tensor(a!)";
-constexpr char kRemainderOfScalar[] =
-    "polystate_aten::remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> "
-    "Tensor(a!)";
 constexpr char kLeftShift[] =
     "polystate_aten::bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) "
     "-> Tensor(a!)";
@@ -334,106 +166,6 @@ constexpr char kRightShift[] =
 constexpr char kRightShiftByNumber[] =
     "polystate_aten::bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, "
     "Tensor(a!) out) -> Tensor(a!)";
-constexpr char kPower[] =
-    "polystate_aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> "
-    "Tensor(a!)";
-constexpr char kPowerOfScalar[] =
-    "polystate_aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> "
-    "Tensor(a!)";
-constexpr char kPowerWithScalar[] =
-    "polystate_aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> "
-    "Tensor(a!)";
-
-// Whether an element is zero as a T.
-template <typename T>
-bool has_zero(const TensorArgument& tensor) {
-  return with_element_type(tensor.dtype(), [&]<typename From>() {
-    if constexpr (kIsFloat<From>) return false;  // integers have no floats as divisors
-    return std::ranges::any_of(elements<const From>(tensor),
-                               [](From x) { return static_cast<T>(x) == T{0}; });
-  });
-}
-
-// Whether a result without a value would be asked for: floats have NaN.
-bool divides_integers_by_zero(ProgramArguments& arguments, const OperatorSchema& schema) {
-  const TensorArgument self = arguments.tensor(0);
-  const DType dtype = arguments.tensor(2).dtype();
-  if (!arguments.status() || self.element_count() == 0) return false;
-  const bool is_tensor = schema.type_of(1) == "Tensor";
-  const TensorArgument divisors = is_tensor ? arguments.tensor(1) : TensorArgument();
-  if (!arguments.status()) return false;
-  return with_element_type(dtype, [&]<typename T>() {
-    if constexpr (kIsFloat<T>) return false;
-    if (is_tensor) return has_zero<T>(divisors);
-    const std::optional<std::int64_t> divisor = arguments.whole_number(1);
-    return divisor && static_cast<T>(*divisor) == T{0};
-  });
-}
-
-template <typename Division, const auto& kText>
-struct Remainder {
-  static constexpr OperatorSchema kSchema{kText};
-  static Status run(ProgramArguments& arguments) {
-    const bool has_no_value = divides_integers_by_zero(arguments, kSchema);
-    if (!arguments.status()) return arguments.status();
-    if (has_no_value) return Error{ErrorCode::kEngine, "an integer is divided by zero"};
-    using Function = RemainderFunction<Division>;
-    Loops loops = kIntegerLoops<Function>;
-    const InstructionSet set = best_instruction_set();
-    loops.of_floats = vectorised<&Function::template of_floats<float>>(set);
-    loops.of_doubles = vectorised<&Function::template of_floats<double>>(set);
-    return compute_elements<kSchema>(arguments, loops);
-  }
-};
-
-template <const auto& kText>
-struct Power {
-  static constexpr OperatorSchema kSchema{kText};
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements<kSchema>(arguments, power_loops());
-  }
-};
-
-struct SquareRoot {
-  template <typename T>
-  static T of(T x) {
-    return std::sqrt(x);
-  }
-};
-
-struct Square {
-  template <typename T>
-  static T of(T x) {
-    return x * x;
-  }
-};
-
-struct ReciprocalSquareRoot {
-  template <typename T>
-  static T of(T x) {
-    return T{1} / std::sqrt(x);
-  }
-};
-
-// PyTorch takes roots in place of two powers, of -0 and of infinity something else, but not of
-// float16.
-struct PowerWithNumber {
-  static constexpr OperatorSchema kSchema{kPowerWithScalar};
-  static Status run(ProgramArguments& arguments) {
-    const double exponent = arguments.scalar(1);
-    const DType dtype = arguments.tensor(2).dtype();
-    if (!arguments.status()) return arguments.status();
-    Loops loops = power_loops();
-    if (std::abs(exponent) == 0.5 && dtype != DType::kFloat16) {
-      loops =
-          exponent > 0 ? vectorised_loops<SquareRoot>() : vectorised_loops<ReciprocalSquareRoot>();
-    } else if (exponent == 2.0 && is_float(dtype)) {
-      loops = vectorised_loops<Square>();
-    }
-    return compute_elements<kSchema>(arguments, loops);
-  }
-};
-
 struct HeavisideFunction {
   template <typename T>
   static T of(T x, T at_zero) {
@@ -529,10 +261,7 @@ std::span<const ListedOperator> elementary_operators() {
   return listed<
       OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>, OfFloats<Xlogy, kXlogyOfNumber>,
       OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>, OfNumberAndOther<Xlog1py>,
-      OfSelfAndNumber<Xlog1py>, Abs, Remainder<OfFloored, kRemainder>,
-      Remainder<OfFloored, kRemainderOfScalar>, Remainder<OfTruncated, kTruncatedRemainder>,
-      Remainder<OfTruncated, kTruncatedRemainderOfScalar>, Power<kPower>, Power<kPowerOfScalar>,
-      PowerWithNumber, Shift<LeftShiftFunction, kLeftShift>,
+      OfSelfAndNumber<Xlog1py>, Abs, Shift<LeftShiftFunction, kLeftShift>,
       Shift<LeftShiftFunction, kLeftShiftByNumber>, Shift<RightShiftFunction, kRightShift>,
       Shift<RightShiftFunction, kRightShiftByNumber>, Gcd, Lcm, Heaviside, Nextafter, Frexp>();
 }

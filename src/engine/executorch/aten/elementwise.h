@@ -9,6 +9,7 @@
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "engine/executorch/aten/named.h"
+#include "engine/executorch/aten/operands.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
@@ -47,32 +48,6 @@ struct Predicates {
   Loop<double, bool> of_doubles = nullptr;
   Loop<std::int64_t, bool> of_integers = nullptr;
   Loop<std::uint8_t, bool> of_bools = nullptr;  // 0 or 1
-};
-
-// What an elementwise operator takes before its result, as its schema says.
-class OperandKinds {
- public:
-  enum class Kind : std::uint8_t { kTensor, kNumber, kText };
-
-  explicit OperandKinds(const OperatorSchema& schema) : count_(schema.argument_count() - 1) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      const std::string_view type = schema.type_of(i);
-      const Kind other = type == "str" ? Kind::kText : Kind::kNumber;
-      kinds_.at(i) = type.starts_with("Tensor") ? Kind::kTensor : other;
-      may_be_absent_.at(i) = type.ends_with('?');
-    }
-  }
-
-  [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] Kind at(std::size_t index) const { return kinds_[index]; }
-  [[nodiscard]] bool may_be_absent(std::size_t index) const { return may_be_absent_[index]; }
-
- private:
-  static constexpr std::size_t kMostOperands = 6;
-
-  std::size_t count_;
-  std::array<Kind, kMostOperands> kinds_{};
-  std::array<bool, kMostOperands> may_be_absent_{};
 };
 
 namespace internal {

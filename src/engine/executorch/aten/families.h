@@ -34,8 +34,10 @@ std::span<const ListedOperator> matrix_exponential_operators();
 std::span<const ListedOperator> padding_operators();
 std::span<const ListedOperator> polynomial_operators();
 std::span<const ListedOperator> pooling_operators();
+std::span<const ListedOperator> power_operators();
 std::span<const ListedOperator> product_operators();
 std::span<const ListedOperator> qr_operators();
+std::span<const ListedOperator> remainder_operators();
 std::span<const ListedOperator> row_operators();
 std::span<const ListedOperator> sampling_operators();
 std::span<const ListedOperator> scan_operators();
@@ -75,8 +77,10 @@ inline constexpr std::array kAtenFamilies = {&activation_operators,
                                              &padding_operators,
                                              &polynomial_operators,
                                              &pooling_operators,
+                                             &power_operators,
                                              &product_operators,
                                              &qr_operators,
+                                             &remainder_operators,
                                              &row_operators,
                                              &sampling_operators,
                                              &scan_operators,

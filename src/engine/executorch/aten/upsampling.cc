@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/read_as.h"
+#include "engine/executorch/aten/resampling.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -30,210 +30,6 @@ namespace {
 
 // From so many products on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kProductsWorthAThread = 16'384;
-
-enum class Method : std::uint8_t {
-  kNearest,
-  kNearestExact,
-  kLinear,
-  kCubic,
-  kSmoothLinear,  // of all elements that a result covers, where it has fewer ("antialias")
-  kSmoothCubic,
-};
-
-// Whether a result is an element, not a sum of some.
-bool picks_elements(Method method) {
-  return method == Method::kNearest || method == Method::kNearestExact;
-}
-
-// How one dimension is resampled.
-struct Resampling {
-  Method method;
-  std::int64_t size = 0;
-  std::int64_t results = 0;
-  bool align_corners = false;
-  std::optional<double> scale;  // results for each element, as the caller has it
-  // Whether the nearest element is that of the sizes, whatever the scale, for as many results as
-  // there are elements or twice as many: PyTorch has it so for small planes.
-  bool repeats_elements = false;
-};
-
-// What elements of a dimension each result is made of, with a weight each. A weight of zero counts,
-// as zero times infinity is no number.
-template <typename C>
-struct Taps {
-  std::int64_t size = 0;
-  std::int64_t results = 0;
-  std::int64_t taps = 1;               // of a result at most
-  std::vector<std::int64_t> places{};  // [results, taps]
-  std::vector<C> weights{};            // the same
-  std::vector<std::int64_t> counts{};  // how many taps each result has; empty: all
-};
-
-// Elements for each result.
-template <typename C>
-C distance(const Resampling& way) {
-  if (way.align_corners) {
-    return way.results > 1 ? static_cast<C>(way.size - 1) / static_cast<C>(way.results - 1) : C{0};
-  }
-  if (way.scale && *way.scale > 0) return static_cast<C>(1.0 / *way.scale);
-  return static_cast<C>(way.size) / static_cast<C>(way.results);
-}
-
-// Where a result lies between elements. All but cubic resampling takes what is before the first one
-// as the first one.
-template <typename C>
-C place_of(C distance, std::int64_t result, bool align_corners, bool is_cubic) {
-  if (align_corners) return distance * static_cast<C>(result);
-  const C place = distance * (static_cast<C>(result) + C(0.5)) - C(0.5);
-  return !is_cubic && place < 0 ? C{0} : place;
-}
-
-// The numbers of a program may be any: a place is one of a dimension's.
-template <typename C>
-std::int64_t floor_within(C place, std::int64_t low, std::int64_t size) {
-  const C whole = std::floor(place);
-  if (!(whole > static_cast<C>(low))) return low;
-  return whole < static_cast<C>(size) ? std::min(static_cast<std::int64_t>(whole), size - 1)
-                                      : size - 1;
-}
-
-template <typename C>
-void add_nearest(const Resampling& way, Taps<C>& taps) {
-  const bool is_exact = way.method == Method::kNearestExact;
-  const C by = distance<C>(way);
-  if (way.repeats_elements && (way.results == way.size || way.results == 2 * way.size)) {
-    for (std::int64_t i = 0; i < way.results; ++i)
-      taps.places.push_back(i * way.size / way.results);
-    taps.weights.assign(taps.places.size(), C{1});
-    return;
-  }
-  for (std::int64_t i = 0; i < way.results; ++i) {
-    const C place = place_of(by, i, !is_exact, false) + (is_exact ? C(0.5) : C{0});
-    // PyTorch takes the floor of a float, of doubles too.
-    taps.places.push_back(floor_within(static_cast<float>(place), 0, way.size));
-    taps.weights.push_back(C{1});
-  }
-}
-
-template <typename C>
-void add_linear(const Resampling& way, Taps<C>& taps) {
-  const C by = distance<C>(way);
-  for (std::int64_t i = 0; i < way.results; ++i) {
-    if (way.size == way.results) {
-      taps.places.insert(taps.places.end(), {i, i});
-      taps.weights.insert(taps.weights.end(), {C{1}, C{0}});
-      continue;
-    }
-    const C place = place_of(by, i, way.align_corners, false);
-    const std::int64_t first = floor_within(place, 0, way.size);
-    const C part = std::clamp(place - static_cast<C>(first), C{0}, C{1});
-    taps.places.insert(taps.places.end(), {first, std::min(first + 1, way.size - 1)});
-    taps.weights.insert(taps.weights.end(), {C{1} - part, part});
-  }
-}
-
-// Keys' cubic convolution, of the distance from an element.
-template <typename C>
-C cubic_weight(C x, C a) {
-  x = std::abs(x);
-  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : C{0};
-}
-
-template <typename C>
-void add_cubic(const Resampling& way, Taps<C>& taps) {
-  const C by = distance<C>(way);
-  for (std::int64_t i = 0; i < way.results; ++i) {
-    const C place = place_of(by, i, way.align_corners, true);
-    const std::int64_t first = floor_within(place, -1, way.size);
-    const C part = std::clamp(place - static_cast<C>(first), C{0}, C{1});
-    for (std::int64_t tap = -1; tap < 3; ++tap) {
-      taps.places.push_back(std::clamp<std::int64_t>(first + tap, 0, way.size - 1));
-      taps.weights.push_back(cubic_weight(part - static_cast<C>(tap), C(-0.75)));
-    }
-  }
-}
-
-// The elements that a result covers, weighted by `weight` of their distances in results.
-template <typename C, typename Weight>
-void add_smooth(const Resampling& way, C reach, const Weight& weight, Taps<C>& taps) {
-  const C by = distance<C>(way);
-  const C stretch = std::max(by, C{1});
-  const C support = reach * stretch;
-  for (std::int64_t i = 0; i < way.results; ++i) {
-    const C center = by * (static_cast<C>(i) + C(0.5));
-    const std::int64_t first = floor_within(center - support + C(0.5), 0, way.size);
-    const std::int64_t last =
-        std::max(first, floor_within(center + support + C(0.5), 0, way.size + 1));
-    const std::int64_t count = std::min(last - first, taps.taps);
-    const std::size_t begin = taps.weights.size();
-    C total{0};
-    // Elements at the ends without a weight are none of it, whatever they are.
-    for (std::int64_t place = first; place < first + count; ++place) {
-      const C found = weight((static_cast<C>(place) - center + C(0.5)) / stretch);
-      if (found == 0 && taps.weights.size() == begin) continue;
-      taps.places.push_back(place);
-      taps.weights.push_back(found);
-      total += found;
-    }
-    while (taps.weights.size() > begin && taps.weights.back() == 0) {
-      taps.weights.pop_back();
-      taps.places.pop_back();
-    }
-    for (std::size_t at = begin; total != 0 && at < taps.weights.size(); ++at) {
-      taps.weights[at] /= total;
-    }
-    taps.counts.push_back(static_cast<std::int64_t>(taps.weights.size() - begin));
-    taps.places.resize(taps.counts.size() * static_cast<std::size_t>(taps.taps));
-    taps.weights.resize(taps.places.size());
-  }
-}
-
-template <typename C>
-std::int64_t taps_of(const Resampling& way) {
-  switch (way.method) {
-    case Method::kNearest:
-    case Method::kNearestExact:
-      return 1;
-    case Method::kLinear:
-      return 2;
-    case Method::kCubic:
-      return 4;
-    case Method::kSmoothLinear:
-    case Method::kSmoothCubic:
-      break;
-  }
-  const C reach = way.method == Method::kSmoothLinear ? C{1} : C{2};
-  const C support = std::ceil(reach * std::max(distance<C>(way), C{1}));
-  // No more elements than there are.
-  return support < static_cast<C>(way.size)
-             ? std::min(static_cast<std::int64_t>(support) * 2 + 1, way.size)
-             : way.size;
-}
-
-template <typename C>
-Taps<C> taps_along(const Resampling& way) {
-  Taps<C> taps{.size = way.size, .results = way.results, .taps = taps_of<C>(way)};
-  switch (way.method) {
-    case Method::kNearest:
-    case Method::kNearestExact:
-      add_nearest(way, taps);
-      break;
-    case Method::kLinear:
-      add_linear(way, taps);
-      break;
-    case Method::kCubic:
-      add_cubic(way, taps);
-      break;
-    case Method::kSmoothLinear:
-      add_smooth(way, C{1}, [](C x) { return std::max(C{0}, C{1} - std::abs(x)); }, taps);
-      break;
-    case Method::kSmoothCubic:
-      add_smooth(way, C{2}, [](C x) { return cubic_weight(x, C(-0.5)); }, taps);
-      break;
-  }
-  return taps;
-}
 
 // Weighted sums of rows of elements: result[i] = sum over t of weights[t] * plane[places[t]][i].
 template <typename C, typename From, typename To>
@@ -352,9 +148,9 @@ void resample_bytes(std::span<const std::uint8_t> from, std::int64_t inner, cons
 }
 
 // Whether PyTorch leaves a dimension that keeps its size as it is, whatever the scale.
-bool keeps_equal_sizes(Method method, bool is_of_bytes) {
-  return method == Method::kSmoothLinear || method == Method::kSmoothCubic ||
-         (method == Method::kCubic && is_of_bytes);
+bool keeps_equal_sizes(ResamplingMethod method, bool is_of_bytes) {
+  return method == ResamplingMethod::kSmoothLinear || method == ResamplingMethod::kSmoothCubic ||
+         (method == ResamplingMethod::kCubic && is_of_bytes);
 }
 
 // A type's resampling of one dimension, from elements to elements.
@@ -469,19 +265,19 @@ Status resample_tensor(const TensorArgument& self, const std::vector<Resampling>
 }
 
 // Of what types a method takes elements.
-bool takes(Method method, std::size_t rank, DType dtype) {
+bool takes(ResamplingMethod method, std::size_t rank, DType dtype) {
   const bool is_float = dtype == DType::kFloat32 || dtype == DType::kFloat64;
   const bool is_short = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   const bool is_byte = dtype == DType::kUInt8;
   switch (method) {
-    case Method::kNearest:
-    case Method::kNearestExact:
+    case ResamplingMethod::kNearest:
+    case ResamplingMethod::kNearestExact:
       return is_float || is_short || is_byte;
-    case Method::kLinear:
-    case Method::kCubic:
+    case ResamplingMethod::kLinear:
+    case ResamplingMethod::kCubic:
       return is_float || is_short || (is_byte && rank == 2);
-    case Method::kSmoothLinear:
-    case Method::kSmoothCubic:
+    case ResamplingMethod::kSmoothLinear:
+    case ResamplingMethod::kSmoothCubic:
       break;
   }
   return is_float || is_byte;
@@ -496,8 +292,8 @@ bool has_fitting_scale(const Resampling& way) {
 
 // How each of the last dimensions is resampled; `first_scale` is the place of its first scale.
 Result<std::vector<Resampling>> ways_of(ProgramArguments& arguments, const TensorArgument& self,
-                                        const std::vector<std::int64_t>& sizes, Method method,
-                                        std::size_t first_scale) {
+                                        const std::vector<std::int64_t>& sizes,
+                                        ResamplingMethod method, std::size_t first_scale) {
   constexpr std::int64_t kSmallPlane = 128;  // height and width of the results together
   const bool is_small_plane =
       sizes.size() == 2 && sizes[0] <= kSmallPlane && sizes[1] <= kSmallPlane - sizes[0];
@@ -511,7 +307,7 @@ Result<std::vector<Resampling>> ways_of(ProgramArguments& arguments, const Tenso
                     .results = sizes[i],
                     .align_corners = align_corners,
                     .scale = arguments.optional_scalar(first_scale + i),
-                    .repeats_elements = is_small_plane && method == Method::kNearest});
+                    .repeats_elements = is_small_plane && method == ResamplingMethod::kNearest});
   }
   if (!arguments.status()) return arguments.status().error();
   return ways;
@@ -519,7 +315,7 @@ Result<std::vector<Resampling>> ways_of(ProgramArguments& arguments, const Tenso
 
 // The arguments of PyTorch's operators: self, output_size, align_corners of some methods, then a
 // scale for each dimension or None.
-Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
+Status upsample(ProgramArguments& arguments, ResamplingMethod method, std::size_t rank) {
   const TensorArgument self = arguments.tensor(0);
   const std::vector<std::int64_t> sizes = arguments.integers(1);
   const std::size_t first_scale = picks_elements(method) ? 2 : 3;
@@ -548,7 +344,7 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
   });
 }
 
-template <const auto& kText, Method kMethod, std::size_t kRank>
+template <const auto& kText, ResamplingMethod kMethod, std::size_t kRank>
 struct Upsample {
   static constexpr OperatorSchema kSchema{kText};
   static Status run(ProgramArguments& arguments) { return upsample(arguments, kMethod, kRank); }
@@ -597,16 +393,18 @@ constexpr char kSmoothBicubic2d[] =
 }  // namespace
 
 std::span<const ListedOperator> upsampling_operators() {
-  return listed<Upsample<kNearest1d, Method::kNearest, 1>,
-                Upsample<kNearest2d, Method::kNearest, 2>,
-                Upsample<kNearest3d, Method::kNearest, 3>,
-                Upsample<kNearestExact1d, Method::kNearestExact, 1>,
-                Upsample<kNearestExact2d, Method::kNearestExact, 2>,
-                Upsample<kNearestExact3d, Method::kNearestExact, 3>,
-                Upsample<kLinear1d, Method::kLinear, 1>, Upsample<kBilinear2d, Method::kLinear, 2>,
-                Upsample<kTrilinear3d, Method::kLinear, 3>, Upsample<kBicubic2d, Method::kCubic, 2>,
-                Upsample<kSmoothBilinear2d, Method::kSmoothLinear, 2>,
-                Upsample<kSmoothBicubic2d, Method::kSmoothCubic, 2>>();
+  return listed<Upsample<kNearest1d, ResamplingMethod::kNearest, 1>,
+                Upsample<kNearest2d, ResamplingMethod::kNearest, 2>,
+                Upsample<kNearest3d, ResamplingMethod::kNearest, 3>,
+                Upsample<kNearestExact1d, ResamplingMethod::kNearestExact, 1>,
+                Upsample<kNearestExact2d, ResamplingMethod::kNearestExact, 2>,
+                Upsample<kNearestExact3d, ResamplingMethod::kNearestExact, 3>,
+                Upsample<kLinear1d, ResamplingMethod::kLinear, 1>,
+                Upsample<kBilinear2d, ResamplingMethod::kLinear, 2>,
+                Upsample<kTrilinear3d, ResamplingMethod::kLinear, 3>,
+                Upsample<kBicubic2d, ResamplingMethod::kCubic, 2>,
+                Upsample<kSmoothBilinear2d, ResamplingMethod::kSmoothLinear, 2>,
+                Upsample<kSmoothBicubic2d, ResamplingMethod::kSmoothCubic, 2>>();
 }
 
 }  // namespace polystate
