@@ -48,6 +48,9 @@ class Passed {
  public:
   explicit Passed(bool value) : bits_(bits_of(value)) {}
   explicit Passed(None /*value*/) {}
+  explicit Passed(const double* number) {
+    if (number != nullptr) number_ = std::make_unique<StableIValue>(bits_of(*number));
+  }
   explicit Passed(AtenTensorHandle tensor) {
     AtenTensorHandle copy = nullptr;
     is_there_ = aoti_torch_new_tensor_handle(tensor, &copy) == AOTI_TORCH_SUCCESS;
@@ -65,7 +68,8 @@ class Passed {
 
   StableIValue release() {
     if (tensor_) return bits_of(tensor_.release());
-    return text_ ? bits_of(text_.release()) : bits_;
+    if (text_) return bits_of(text_.release());
+    return number_ ? bits_of(number_.release()) : bits_;
   }
 
  private:
@@ -73,6 +77,7 @@ class Passed {
   StableIValue bits_ = 0;
   TensorHandle tensor_;
   OwnedString text_;
+  std::unique_ptr<StableIValue> number_;  // that may be absent
 };
 
 AOTITorchError finished(const char* name, const Status& status) {
@@ -227,6 +232,22 @@ POLYSTATE_SHIM aoti_torch_cpu__linalg_eigh(AtenTensorHandle a, const char* uplo,
   }
   give(results[0], eigenvalues);
   give(results[1], eigenvectors);
+  return AOTI_TORCH_SUCCESS;
+}
+
+// The exporter keeps calls of PyTorch's usual driver alone.
+POLYSTATE_SHIM aoti_torch_cpu_linalg_lstsq(AtenTensorHandle a, AtenTensorHandle b,
+                                           const double* rcond, const char** /*driver*/,
+                                           AtenTensorHandle* solution, AtenTensorHandle* residuals,
+                                           AtenTensorHandle* rank,
+                                           AtenTensorHandle* singular_values) {
+  Results<4> results;
+  const AOTITorchError error = call<4>("aten::linalg_lstsq", results, a, b, rcond, None());
+  if (error != AOTI_TORCH_SUCCESS) return error;
+  give(results[0], solution);
+  give(results[1], residuals);
+  give(results[2], rank);
+  give(results[3], singular_values);
   return AOTI_TORCH_SUCCESS;
 }
 

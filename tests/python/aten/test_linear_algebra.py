@@ -22,8 +22,19 @@ SYSTEMS = """
 """
 
 
+# Of float32, relative and absolute: LAPACK adds up in float32, in an order of the processor's.
+SINGLE = (1e-5, 1e-4)
+
+
+def _compare(names: str) -> dict[str, int]:
+    single = compare_samples(names.split(), DTYPES[:1], most=12, tolerance=SINGLE)
+    double = compare_samples(names.split(), DTYPES[1:], most=12)
+    assert single.keys() == double.keys()
+    return double
+
+
 def test_systems_and_their_factors() -> None:
-    counts = compare_samples(SYSTEMS.split(), DTYPES, most=12)
+    counts = _compare(SYSTEMS)
     assert counts.keys() >= {
         "aten.cholesky_inverse.default",
         "aten.cholesky_solve.default",
@@ -74,7 +85,7 @@ def test_reflections_and_the_rest() -> None:
         geqrf linalg.det linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex
         linalg.ldl_solve linalg.qr linalg.slogdet ormqr
     """
-    counts = compare_samples(names.split(), DTYPES, most=12)
+    counts = _compare(names)
     assert counts.keys() >= {
         "aten._linalg_det.default",
         "aten._linalg_slogdet.default",
@@ -130,6 +141,99 @@ def test_singular_vectors_are_orthonormal_and_give_the_matrix() -> None:
                     (u[..., :count] * s[..., None, :]) @ vh[..., :count, :], a
                 )
                 assert bool((vector_signs.signs(u) == 1).all())
+
+
+def test_singular_vectors_of_small_matrices_of_any_condition() -> None:
+    """Those of float32 are found by squares where these keep enough digits."""
+    torch.manual_seed(0)
+    for rows, columns in ((6, 6), (9, 5), (5, 9), (32, 32), (33, 33)):
+        size = min(rows, columns)
+        left = torch.linalg.qr(torch.randn(20, rows, size, dtype=torch.float64)).Q
+        right = torch.linalg.qr(torch.randn(20, columns, size, dtype=torch.float64)).Q
+        for smallest in (1.0, 1e-2, 1e-3, 1e-4, 1e-8, 0.0):
+            values = torch.linspace(1, smallest, size, dtype=torch.float64)
+            a = (left * (1e18 * values) @ right.mT).float()
+            u, s, vh = call_kernel(
+                aten._linalg_svd.default, (a,), {}, torch.linalg.svd(a, full_matrices=False)
+            )
+            torch.testing.assert_close(
+                s, 1e18 * values.float().expand(20, -1), rtol=1e-6, atol=1e12
+            )
+            _assert_orthonormal(u)
+            _assert_orthonormal(vh.mT)
+            torch.testing.assert_close(u * s[:, None] @ vh, a, rtol=0, atol=1e-6 * 1e18)
+            only = call_kernel(
+                aten._linalg_svd.default, (a, False, False), {}, aten._linalg_svd(a, False, False)
+            )
+            torch.testing.assert_close(only[1], s, rtol=1e-6, atol=1e12)
+
+
+LEAST_SQUARES = ((1, 1), (3, 3), (6, 4), (4, 6), (2, 5, 3), (3, 1, 2, 7), (20, 10, 10), (40, 30))
+
+
+def _equations(shape: tuple[int, ...], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    a = torch.randn(shape, dtype=dtype) + 9 * torch.eye(*shape[-2:], dtype=dtype)
+    return a, torch.randn(*shape[:-1], 2, dtype=dtype)
+
+
+def test_least_squares_of_full_rank() -> None:
+    torch.manual_seed(0)
+    for dtype in DTYPES:
+        for shape in LEAST_SQUARES:
+            a, b = _equations(shape, dtype)
+            with ComparedKernels(SINGLE if dtype == torch.float32 else None) as compared:
+                torch.linalg.lstsq(a, b)
+                torch.linalg.lstsq(a, b[..., 0].contiguous(), rcond=1e-4)
+                torch.linalg.lstsq(a, b, driver="gelsy")
+            assert compared.counts["aten.linalg_lstsq.default"] == 3
+
+
+def test_least_squares_without_full_rank_have_the_shortest_solution() -> None:
+    """PyTorch's own rank is too small in some calls: it does not say which columns are free."""
+    operator = aten.linalg_lstsq.default
+    torch.manual_seed(0)
+    for dtype in DTYPES:
+        for shape in LEAST_SQUARES[1:]:
+            a, b = _equations(shape, dtype)
+            a[..., -1] = 2 * a[..., 0] - 3 * a[..., -2] if shape[-1] > 2 else 0
+            a[..., -1, :] = a[..., 0, :]
+            rank = torch.linalg.matrix_rank(a.double(), rtol=1e-5)
+            solution = torch.linalg.pinv(a.double(), rtol=1e-5) @ b.double()
+            for ratio in (None, 1e-3):
+                found = call_kernel(operator, (a, b, ratio), {}, operator(a, b))
+                torch.testing.assert_close(found[0].double(), solution, rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(found[2], rank)
+            found = call_kernel(operator, (a, b, 1.5), {}, operator(a, b))
+            assert bool((found[2] == 1).all())
+            found = call_kernel(operator, (a * 0, b), {}, operator(a, b))
+            assert not found[0].any()
+            assert not found[2].any()
+
+
+def test_least_squares_without_elements_and_with_one_right_side_for_all() -> None:
+    a, b = torch.randn(4, 5, 3), torch.randn(1, 5, 2)
+    with ComparedKernels() as compared:
+        torch.linalg.lstsq(a, b)
+        torch.linalg.lstsq(a[:, :0].contiguous(), b[:, :0].contiguous())
+        torch.linalg.lstsq(a[..., :0].contiguous(), b)
+        torch.linalg.lstsq(a[:0], a[:0])
+    assert compared.counts["aten.linalg_lstsq.default"] == 4
+
+
+def test_least_squares_that_do_not_fit_are_refused() -> None:
+    operator, a, b = aten.linalg_lstsq.default, torch.randn(4, 3), torch.randn(4, 2)
+    like = torch.linalg.lstsq(a, b)
+    for arguments, message in (
+        ((a, b[:3]), "rows"),
+        ((a, b.expand(2, 4, 2).contiguous()), "more matrices"),
+        ((a, b.double()), "float64"),
+        ((a * math.nan, b), "NaN"),
+        ((a, b * math.nan), "NaN"),
+    ):
+        with pytest.raises(Error, match=message):
+            call_kernel(operator, arguments, {}, like)
+    with pytest.raises(Error, match="driver"):
+        call_kernel(operator, (a, b), {"driver": "gelsd"}, like)
 
 
 def test_eigenvectors_are_orthonormal_and_those_of_their_eigenvalues() -> None:

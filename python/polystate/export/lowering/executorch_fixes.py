@@ -41,6 +41,7 @@ from polystate.export.lowering import xnnpack_fixes
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.row_decompositions import ROW_OPERATORS
 from polystate.export.lowering.weight_keys import distinct_keys
+from polystate.export.tracing import shape_rules
 from polystate.export.tracing.decompositions.table import DECOMPOSED, OF_ONE_TYPE
 
 aten = torch.ops.aten
@@ -245,6 +246,10 @@ def _reflectors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return a.new_empty(a.shape), factors
 
 
+def _least_squares(*args: Any) -> list[torch.Tensor]:
+    return [each.new_empty(each.shape) for each in shape_rules.least_squares(*args)]
+
+
 def _fake(result: Any) -> Any:
     """Returns a function by which PyTorch computes an operator on tensors without values."""
 
@@ -260,6 +265,7 @@ _ROW_MAJOR_FAKES = {
     torch.ops.aten.cholesky_inverse.default: _fake(lambda a, *_: a.new_empty(a.shape)),
     torch.ops.aten.cholesky_solve.default: _fake(lambda b, a, *_: _solution(a, b)),
     torch.ops.aten.geqrf.default: _fake(_reflectors),
+    torch.ops.aten.linalg_lstsq.default: _fake(_least_squares),
     torch.ops.aten.linalg_solve_triangular.default: _fake(_solution),
 }
 

@@ -83,6 +83,7 @@ _ATEN = torch.ops.aten
 _OPERATORS_OF_PYTORCH = (
     _ATEN._linalg_eigh.default,
     _ATEN._linalg_svd.default,
+    _ATEN.linalg_lstsq.default,
     _ATEN.linalg_qr.default,
 )
 
@@ -91,6 +92,7 @@ _C_TYPES = {
     "Tensor": "AtenTensorHandle",
     "List[Tensor]": "const AtenTensorHandle*, int64_t",
     "Optional[Tensor]": "const AtenTensorHandle*",
+    "Optional[float]": "const double*",
     "int": "int64_t",
     "float": "double",
     "bool": "int32_t",

@@ -92,9 +92,14 @@ def _corrcoef(input: Tensor) -> Any:
 def _lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> Any:
-    """Solve by singular values. LAPACK's drivers differ in what they return beside the solution."""
+    """Solve by singular values, but for the usual driver, which is an operator with a kernel.
+
+    LAPACK's drivers differ in what they return beside the solution.
+    """
     driver = driver or "gelsy"
     if driver not in ("gels", "gelsd", "gelss", "gelsy"):
+        return NotImplemented
+    if driver == "gelsy" and not input.is_complex():
         return NotImplemented
     is_vector = b.dim() == input.dim() - 1 and b.shape == input.shape[:-1]
     right = b.unsqueeze(-1) if is_vector else b

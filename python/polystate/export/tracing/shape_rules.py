@@ -33,8 +33,28 @@ def _fake(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _geqrf(x: Tensor) -> tuple[Tensor, Tensor]:
+    """LAPACK writes factors by columns."""
     smaller: Any = torch.sym_min
-    return torch.empty_like(x), x.new_empty([*x.shape[:-2], smaller(*x.shape[-2:])])
+    *batch, rows, columns = x.shape
+    factors = x.new_empty([*batch, columns, rows]).mT
+    return factors, x.new_empty([*batch, smaller(rows, columns)])
+
+
+def least_squares(
+    a: Tensor, b: Tensor, *_: Any, **__: Any
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As driver `gelsy` has them; LAPACK writes a solution where a copy of B was, by columns."""
+    larger: Any = torch.sym_max
+    *batch, rows, columns = a.shape
+    is_vector = b.dim() == a.dim() - 1
+    wide = b.new_empty([*batch, 1 if is_vector else b.shape[-1], larger(rows, columns)])
+    solution = wide.mT[..., :columns, :]
+    return (
+        solution.squeeze(-1) if is_vector else solution,
+        a.new_empty(0),
+        a.new_empty(batch, dtype=torch.int64),
+        a.new_empty(0),
+    )
 
 
 def _histogram(x: Tensor, bins: int = 100, **_: Any) -> tuple[Tensor, Tensor]:
@@ -62,6 +82,7 @@ _RULES: dict[Any, Callable[..., Any]] = {
     aten._histogramdd_from_bin_cts.default: _counts,
     aten._histogramdd_from_bin_tensors.default: _counts_of_edges,
     aten.geqrf.default: _geqrf,
+    aten.linalg_lstsq.default: least_squares,
     aten.histogram.bin_ct: _histogram,
     aten.histogram.bins_tensor: _histogram_of_edges,
 }

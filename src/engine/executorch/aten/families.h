@@ -27,6 +27,7 @@ std::span<const ListedOperator> faster_operators();
 std::span<const ListedOperator> gamma_operators();
 std::span<const ListedOperator> histogram_operators();
 std::span<const ListedOperator> ldl_operators();
+std::span<const ListedOperator> least_squares_operators();
 std::span<const ListedOperator> linear_solve_operators();
 std::span<const ListedOperator> loss_operators();
 std::span<const ListedOperator> lu_operators();
@@ -70,6 +71,7 @@ inline constexpr std::array kAtenFamilies = {&activation_operators,
                                              &gamma_operators,
                                              &histogram_operators,
                                              &ldl_operators,
+                                             &least_squares_operators,
                                              &linear_solve_operators,
                                              &loss_operators,
                                              &lu_operators,

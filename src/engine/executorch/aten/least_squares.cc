@@ -1,0 +1,220 @@
+#include <Eigen/Core>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/matrices.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Solutions of least squares by factors A P = Q R with exchanged columns, as LAPACK's gelsy finds
+// them. Computed in double precision.
+namespace polystate {
+namespace {
+
+using Columns = Eigen::MatrixXd;
+
+// The largest or the smallest singular value of a triangle, estimated as its columns are added
+// (LAPACK's laic1).
+class SingularValue {
+ public:
+  SingularValue(double first, bool is_largest, Eigen::Index size)
+      : value_(first), is_largest_(is_largest), vector_(DoubleVector::Zero(size)) {
+    vector_(0) = 1.0;
+  }
+
+  [[nodiscard]] double value() const { return value_; }
+
+  // Adds a column, whose element `index` is on the diagonal.
+  void add(const Eigen::Ref<const DoubleVector>& column, Eigen::Index index) {
+    const double along = vector_.head(index).dot(column.head(index));
+    const double last = column(index);
+    // The first singular vector of [[value, 0], [along, last]] is (cos, sin) of this angle.
+    const double angle =
+        0.5 * std::atan2(2.0 * along * last, (value_ - last) * (value_ + last) + along * along);
+    const double cosine = std::cos(angle);
+    const double sine = std::sin(angle);
+    const double largest = std::hypot(value_ * cosine, along * cosine + last * sine);
+    vector_.head(index) *= is_largest_ ? cosine : -sine;
+    vector_(index) = is_largest_ ? sine : cosine;
+    const double smallest = largest > 0.0 ? std::abs(value_ * last) / largest : 0.0;
+    value_ = is_largest_ ? largest : smallest;
+  }
+
+ private:
+  double value_;
+  bool is_largest_;
+  DoubleVector vector_;  // of length 1; a product with the triangle is as long as the value says
+};
+
+// How many columns of R are taken: until the smallest singular value of these is less than `ratio`
+// of the largest.
+Eigen::Index rank_of(const Columns& r, double ratio) {
+  const Eigen::Index size = std::min(r.rows(), r.cols());
+  const double first = std::abs(r(0, 0));
+  if (first == 0.0) return 0;
+  SingularValue largest(first, true, size);
+  SingularValue smallest(first, false, size);
+  for (Eigen::Index i = 1; i < size; ++i) {
+    largest.add(r.col(i), i);
+    smallest.add(r.col(i), i);
+    if (!(largest.value() * ratio <= smallest.value())) return i;
+  }
+  return size;
+}
+
+struct Solved {
+  Columns x;
+  Eigen::Index rank;
+};
+
+// The shortest X of those for which A X is nearest to B.
+Solved solve(const Columns& a, Columns b, double ratio) {
+  const Eigen::ColPivHouseholderQR<Columns> factors(a);
+  const Columns& r = factors.matrixQR();
+  const Eigen::Index rank = rank_of(r, ratio);
+  Columns x = Columns::Zero(a.cols(), b.cols());
+  if (rank > 0) b.applyOnTheLeft(factors.householderQ().adjoint());
+  if (rank > 0 && rank == a.cols()) {
+    x = r.topRows(rank).triangularView<Eigen::Upper>().solve(b.topRows(rank));
+  } else if (rank > 0) {
+    const Columns wide = r.topRows(rank).triangularView<Eigen::Upper>();
+    const Eigen::HouseholderQR<Columns> tall(wide.transpose());
+    x.topRows(rank) =
+        tall.matrixQR().topRows(rank).triangularView<Eigen::Upper>().transpose().solve(
+            b.topRows(rank));
+    x.applyOnTheLeft(tall.householderQ());
+  }
+  return {factors.colsPermutation() * x, rank};
+}
+
+// B [..., m], of which each vector is a right-hand side, for A [..., m, n].
+bool is_of_vectors(const TensorArgument& a, const TensorArgument& b) {
+  return a.rank() == b.rank() + 1 &&
+         std::ranges::equal(a.shape().first(a.shape().size() - 1), b.shape());
+}
+
+bool has_nan(const Matrices& matrices) {
+  for (std::int64_t i = 0; i < matrices.count(); ++i) {
+    if (matrices.copy(i).hasNaN()) return true;
+  }
+  return false;
+}
+
+// A X = B for each matrix A of a batch.
+struct Equations {
+  Matrices a;
+  Matrices b;
+  bool are_vectors;                  // B's
+  std::vector<std::int64_t> places;  // of the B that belongs to each A
+};
+
+Result<Equations> read_equations(ProgramArguments& arguments) {
+  const TensorArgument a = arguments.tensor(0);
+  const TensorArgument b = arguments.tensor(1);
+  const std::string_view driver = arguments.optional_text(3);
+  if (!arguments.status()) return arguments.status().error();
+  if (!driver.empty() && driver != "gelsy") {
+    return Error{ErrorCode::kEngine, "driver is not 'gelsy'"};
+  }
+  const Result<Matrices> systems = Matrices::of(a, "self");
+  if (!systems) return systems.error();
+  const bool are_vectors = is_of_vectors(a, b);
+  const Result<Matrices> sides = are_vectors ? Matrices::of_vectors(b, "b") : Matrices::of(b, "b");
+  if (!sides) return sides.error();
+  if (const Status same = require_same_type(*systems, *sides); !same) return same.error();
+  if (sides->rows() != systems->rows()) {
+    return Error{ErrorCode::kEngine, "self and b differ in their rows"};
+  }
+  const Result<BroadcastBatch> batch = broadcast(*systems, *sides);
+  if (!batch) return batch.error();
+  if (batch->shape != systems->batch()) {
+    return Error{ErrorCode::kEngine, "b has more matrices than self"};
+  }
+  // PyTorch refuses these, too.
+  if (has_nan(*systems) || has_nan(*sides)) {
+    return Error{ErrorCode::kEngine, "linalg.lstsq: a matrix contains NaN"};
+  }
+  return Equations{*systems, *sides, are_vectors, batch->second};
+}
+
+struct Answers {
+  Matrices x;
+  std::span<std::int64_t> ranks;
+};
+
+Result<Answers> answers_to(const Equations& equations, ProgramArguments& arguments) {
+  const auto& [a, b, are_vectors, places] = equations;
+  std::vector<std::int64_t> shape = a.shape_with({a.columns()});
+  if (!are_vectors) shape.push_back(b.columns());
+  const std::vector<std::int64_t> none{0};
+  const Result<TensorArgument> x = arguments.result_at(4, a.dtype(), shape);
+  if (!x) return x.error();
+  const Result<TensorArgument> residuals = arguments.result_at(5, a.dtype(), none);
+  if (!residuals) return residuals.error();
+  const Result<TensorArgument> ranks = arguments.result_at(6, DType::kInt64, a.batch());
+  if (!ranks) return ranks.error();
+  const Result<TensorArgument> values = arguments.result_at(7, a.dtype(), none);
+  if (!values) return values.error();
+  return Answers{are_vectors ? *Matrices::of_vectors(*x, "x") : *Matrices::of(*x, "x"),
+                 elements<std::int64_t>(*ranks)};
+}
+
+// Singular values below this part of the largest are none.
+double least_part(const Matrices& a, std::optional<double> given) {
+  const double rounding = a.dtype() == DType::kFloat32
+                              ? double{std::numeric_limits<float>::epsilon()}
+                              : std::numeric_limits<double>::epsilon();
+  return given.value_or(rounding * static_cast<double>(std::max(a.rows(), a.columns())));
+}
+
+struct LinalgLstsq {
+  static constexpr OperatorSchema kSchema{
+      "aten::linalg_lstsq.out(Tensor self, Tensor b, float? rcond=None, *, str? driver=None, "
+      "Tensor(a!) solution, Tensor(b!) residuals, Tensor(c!) rank, Tensor(d!) singular_values) -> "
+      "(Tensor(a!) solution, Tensor(b!) residuals, Tensor(c!) rank, Tensor(d!) singular_values)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const std::optional<double> ratio = arguments.optional_scalar(2);
+    const Result<Equations> equations = read_equations(arguments);
+    if (!equations) return equations.error();
+    const Result<Answers> answers = answers_to(*equations, arguments);
+    if (!answers) return answers.error();
+    const auto& [a, b, are_vectors, places] = *equations;
+    if (a.is_empty() || b.is_empty()) {
+      std::ranges::fill(answers->ranks, 0);
+      for (std::int64_t i = 0; i < answers->x.count(); ++i) {
+        answers->x.set(i, Columns::Zero(answers->x.rows(), answers->x.columns()));
+      }
+      return {};
+    }
+    const double least = least_part(a, ratio);
+    const std::int64_t cost = 4 * a.rows() * a.columns() * std::min(a.rows(), a.columns());
+    for_each_matrix(a.count(), cost, [&](std::int64_t i) {
+      const auto place = static_cast<std::size_t>(i);
+      const Solved solved = solve(a.copy(i), b.copy(places[place]), least);
+      answers->x.set(i, solved.x);
+      answers->ranks[place] = solved.rank;
+    });
+    return {};
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> least_squares_operators() { return listed<LinalgLstsq>(); }
+
+}  // namespace polystate
