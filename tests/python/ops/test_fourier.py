@@ -29,9 +29,12 @@ def run(name: str, *arguments: Any) -> tuple[Tensor, Tensor]:
 
 
 def assert_near(found: Tensor, expected: Tensor) -> None:
-    """Within some roundings of the largest element, which is all that a transform can promise."""
+    """Within some roundings of the largest element, which is all that a transform can promise.
+
+    MKL's own are off by up to 7e-15 of it where it uses AVX-512, polystate's by 5e-16.
+    """
     largest = float(expected.abs().max())
-    limit = (1e-6 if expected.dtype == torch.float32 else 4e-15) * largest
+    limit = (1e-6 if expected.dtype == torch.float32 else 1.5e-14) * largest
     torch.testing.assert_close(found, expected, rtol=0, atol=limit)
 
 
