@@ -142,77 +142,82 @@ void choose_signs(SingularVectors& found) {
   }
 }
 
-// The largest matrix, by its smaller side, that is decomposed by squares.
-constexpr Eigen::Index kSmall = 32;
+// What is computed of each matrix of a batch.
+struct Wanted {
+  bool vectors;
+  bool full_bases;  // also those vectors that belong to no singular value
+  bool float32;     // the numbers and results are those of float32
+};
 
-// A [m, n] of float32's numbers, where m >= n, by the eigenvalues of A^T A: in a third of the time.
-// False where singular values are so far apart that squares lose digits that float32 has: vectors
-// are off by n * 2^-53 times the ratio of the largest and the smallest square.
-bool decompose_by_squares(const Eigen::MatrixXd& a, bool has_vectors, SingularVectors& found) {
+// Decomposes [m, n], m >= n, by the eigenvalues of A^T A, in a third of the time. False where
+// singular values are so far apart that squares lose digits that float32 has: vectors are off by
+// n * 2^-53 times the ratio of the largest and the smallest square.
+bool decompose_by_squares(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares(
-      a.transpose() * a, has_vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
+      a.transpose() * a, wanted.vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
   if (squares.info() != Eigen::Success) return false;
   const double least = squares.eigenvalues().minCoeff();
   const double most = squares.eigenvalues().maxCoeff();
   if (!(least > 1e-8 * static_cast<double>(a.cols()) * most)) return false;
   found.values = squares.eigenvalues().reverse().cwiseSqrt();  // the largest first
-  if (!has_vectors) return true;
+  if (!wanted.vectors) return true;
   found.right = squares.eigenvectors().rowwise().reverse();
   found.left = a * found.right * found.values.cwiseInverse().asDiagonal();
   return true;
 }
 
-// The same of any [m, n] that is small enough; false where that failed.
-bool decompose_small(const Eigen::MatrixXd& a, bool has_vectors, bool full,
-                     SingularVectors& found) {
-  if (std::min(a.rows(), a.cols()) > kSmall || (full && a.rows() != a.cols())) return false;
-  if (a.rows() >= a.cols()) return decompose_by_squares(a, has_vectors, found);
-  if (!decompose_by_squares(a.transpose(), has_vectors, found)) return false;
+// The same of any [m, n] for which that is exact enough and faster; false where it is not.
+bool decompose_small(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
+  constexpr Eigen::Index kLargest = 32;
+  const bool needs_more_vectors = wanted.full_bases && a.rows() != a.cols();
+  if (!wanted.float32 || needs_more_vectors || std::min(a.rows(), a.cols()) > kLargest) {
+    return false;
+  }
+  if (a.rows() >= a.cols()) return decompose_by_squares(a, wanted, found);
+  if (!decompose_by_squares(a.transpose(), wanted, found)) return false;
   std::swap(found.left, found.right);
   return true;
 }
 
-// A [m, n] in terms of singular values and vectors, `as_float32` if float32 has all its numbers and
-// those of the results; false where that failed.
-bool decompose(const Eigen::MatrixXd& a, bool has_vectors, bool full, bool as_float32,
-               SingularVectors& found) {
-  if (a.size() == 0) {
-    found.left.setIdentity(a.rows(), full ? a.rows() : 0);
-    found.right.setIdentity(a.cols(), full ? a.cols() : 0);
-    return true;
-  }
-  if (as_float32 && decompose_small(a, has_vectors, full, found)) {
-    choose_signs(found);
-    return true;
-  }
+// The same of any [m, n] with elements; false where that failed.
+bool decompose_any(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
   unsigned options = 0;
-  if (has_vectors) {
-    options = full ? Eigen::ComputeFullU | Eigen::ComputeFullV
-                   : Eigen::ComputeThinU | Eigen::ComputeThinV;
+  if (wanted.vectors) {
+    options = wanted.full_bases ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                                : Eigen::ComputeThinU | Eigen::ComputeThinV;
   }
   const Eigen::BDCSVD<Eigen::MatrixXd> svd(a, options);
   if (svd.info() != Eigen::Success) return false;
   found.values = svd.singularValues();
-  if (!has_vectors) return true;
+  if (!wanted.vectors) return true;
   found.left = svd.matrixU();
   found.right = svd.matrixV();
-  choose_signs(found);
   return found.left.allFinite() && found.right.allFinite();
+}
+
+// A [m, n] in terms of singular values and vectors; false where that failed.
+bool decompose(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
+  if (a.size() == 0) {
+    found.left.setIdentity(a.rows(), wanted.full_bases ? a.rows() : 0);
+    found.right.setIdentity(a.cols(), wanted.full_bases ? a.cols() : 0);
+    return true;
+  }
+  if (!decompose_small(a, wanted, found) && !decompose_any(a, wanted, found)) return false;
+  if (wanted.vectors) choose_signs(found);
+  return true;
 }
 
 // One matrix, into the results of its batch.
 bool decompose_into(const Spectra& spectra, std::int64_t index, const Eigen::MatrixXd& matrix,
-                    bool full) {
+                    const Wanted& wanted) {
   if (!matrix.allFinite()) {
     spectra.fill_with_nan(index);
     return true;
   }
-  const bool has_vectors = !spectra.vectors.empty();
   SingularVectors found;
-  const bool as_float32 = spectra.values.dtype() == DType::kFloat32;
-  if (!decompose(matrix, has_vectors, full, as_float32, found)) return false;
+  if (!decompose(matrix, wanted, found)) return false;
   if (found.values.size() > 0) spectra.values.set(index, found.values);
-  if (has_vectors) {
+  if (wanted.vectors) {
     spectra.vectors[0].set(index, found.left);
     spectra.vectors[1].set(index, found.right.transpose());
   }
@@ -251,9 +256,10 @@ struct LinalgSvd {
     if (!vh) return vh.error();
     Spectra spectra{*Matrices::of_vectors(*s, "S"), {}};
     if (has_vectors) spectra.vectors = {*Matrices::of(*u, "U"), *Matrices::of(*vh, "Vh")};
+    const Wanted wanted{has_vectors, full, a.dtype() == DType::kFloat32};
     std::atomic<bool> failed = false;
     for_each_matrix(matrices->count(), 20 * rows * columns * size, [&](std::int64_t i) {
-      if (!decompose_into(spectra, i, matrices->copy(i), full)) failed = true;
+      if (!decompose_into(spectra, i, matrices->copy(i), wanted)) failed = true;
     });
     return converged(failed, "linalg.svd");
   }
