@@ -73,6 +73,33 @@ class Windows(nn.Module):
         )
 
 
+class VaryingWindows(nn.Module):
+    def forward(self, x):
+        return (
+            nn.functional.adaptive_avg_pool2d(x, (5, 3)),
+            nn.functional.adaptive_avg_pool2d(x.mT, (3, 5)),
+            nn.functional.adaptive_avg_pool1d(x[0], 4),
+            nn.functional.adaptive_max_pool2d(x, (5, 3)),
+            nn.functional.adaptive_max_pool2d(x, (2, 6), return_indices=True)[1],
+            nn.functional.adaptive_max_pool1d(x[0].mT, 5),
+            nn.functional.interpolate(x, (7, 5), mode="nearest"),
+            nn.functional.interpolate(x, (7, 5), mode="nearest-exact"),
+            nn.functional.interpolate(x, (7, 5), mode="area"),
+        )
+
+
+def test_pools_of_sizes_that_vary_have_the_windows_of_each_size(tmp_path):
+    size = Dim("size", min=1, max=13)
+    shapes = {"x": {2: size}}
+    x = torch.randn(2, 3, 10, 6)
+    session = session_of(VaryingWindows(), (x,), tmp_path, dynamic_shapes=shapes)
+    for rows in (1, 2, 5, 7, 11, 13):
+        x = torch.randn(2, 3, rows, 6)
+        found = session.run("forward", x)
+        for value, right in zip(found, VaryingWindows()(x), strict=True):
+            torch.testing.assert_close(value, right)
+
+
 class Numbers(nn.Module):
     """A number of 64 bits that is read from a tensor, and a kernel that has no C form."""
 

@@ -10,7 +10,7 @@ import functools
 import operator
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -55,6 +55,8 @@ _POOLS = (
     aten.max_pool3d_with_indices.default,
 )
 
+_ADAPTIVE_POOLS = (aten._adaptive_avg_pool2d.default, aten.adaptive_max_pool2d.default)
+
 # PyTorch's kernels compute the recurrences of these polynomials with fused products, which
 # AOTInductor rounds: results of high degrees would exceed the tolerance.
 _POLYNOMIALS = (
@@ -74,6 +76,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         Operators of PyTorch that libraries call by functions of ours.
     """
     upsample_linear = of_weighted_neighbours(decompositions._upsample_linear)
+    pools = {pool: _with_places_of_nan(pool) for pool in _POOLS}
     call = _through_the_dispatcher(CppWrapperCpu.generate_fallback_kernel_with_runtime_lookup)
     with (
         inductor_memory.applied(),
@@ -95,7 +98,8 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
                     lowering.lowerings[aten.select_scatter.default]
                 ),
                 aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor]),
-                **{pool: _with_places_of_nan(pool) for pool in _POOLS},
+                **pools,
+                **{pool: _of_any_windows(pool, pools) for pool in _ADAPTIVE_POOLS},
                 **{each.default: _by_kernel(each.default) for each in _POLYNOMIALS},
             },
         ),
@@ -190,6 +194,20 @@ def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
         uses = V.graph.current_node.users
         asks = any(use.target != operator.getitem or use.args[1] == 1 for use in uses)
         return (by_kernel if asks else lower)(*args, **kwargs)
+
+    return lowered
+
+
+def _of_any_windows(pool: torch._ops.OpOverload, corrected: Mapping[Any, Any]) -> Any:
+    """Lets PyTorch's kernel compute a pool whose windows depend on a size that varies.
+
+    AOTInductor would take the windows of the example's sizes for those of all.
+    """
+    lower, by_kernel = corrected.get(pool, lowering.lowerings[pool]), _by_kernel(pool)
+
+    def lowered(x: Any, *rest: Any) -> Any:
+        is_known = all(isinstance(size, int | sympy.Integer) for size in x.get_size()[-2:])
+        return (lower if is_known else by_kernel)(x, *rest)
 
     return lowered
 
