@@ -186,6 +186,7 @@ def _linear_algebra() -> Iterator[Case | Function]:
             (aten.linalg_qr.default, (matrices,)),
             (aten._linalg_eigh.default, (definite,)),
             (aten._linalg_svd.default, (matrices,)),
+            (aten.linalg_lstsq.default, (definite, vectors)),
             (aten.linalg_matrix_exp.default, (matrices / size,)),
         ):
             yield Case("linear algebra (Eigen)", operator, arguments, note, limit)
@@ -197,14 +198,6 @@ def _linear_algebra() -> Iterator[Case | Function]:
             limit,
             {"upper": False},
         )
-    squares = torch.randn(10_000, 10, 10) + 5 * torch.eye(10)
-    yield Function(
-        "linear algebra (Eigen)",
-        "linalg_lstsq of 10,000 x 10 x 10",
-        lambda a, b: torch.linalg.lstsq(a, b)[0],
-        (squares, torch.randn(10_000, 10, 1)),
-        LIMIT,
-    )
 
 
 def _convolutions(image: Tensor, volume: Tensor) -> Iterator[Case]:

@@ -96,6 +96,28 @@ def test_matrices_without_full_rank_are_refused_by_gels(tmp_path: Path) -> None:
         session.run("forward", x)
 
 
+@every_backend
+def test_a_right_side_of_more_matrices_is_solved(tmp_path: Path, backend: str) -> None:
+    class Solved(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+            found = torch.linalg.lstsq(x, y)
+            return found.solution.sin(), found.rank
+
+    x, y = torch.randn(1, ROWS, COLUMNS), torch.randn(3, ROWS, 2)
+    twins = Twins(Solved(), {"forward": ps.Method("forward", (x, y))}, tmp_path, backend)
+    twins.call("forward", x - 1, y * 2)
+
+
+def test_drivers_of_the_operator_itself_are_refused_but_for_the_usual_one() -> None:
+    class Solved(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            solution: Tensor = torch.ops.aten.linalg_lstsq(x, x[:, :1], driver="gelsd")[0]
+            return solution
+
+    with pytest.raises(ps.Error, match="linalg_lstsq"):
+        ps.export(Solved(), {"forward": ps.Method("forward", (torch.randn(ROWS, COLUMNS),))})
+
+
 def test_other_forms_of_a_call_are_pytorchs() -> None:
     class Forms(nn.Module):
         def forward(self, x: Tensor) -> tuple[Tensor, ...]:

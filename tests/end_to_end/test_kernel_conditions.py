@@ -147,6 +147,11 @@ ALL: dict[str, tuple[Use, list[float], list[list[float]]]] = {
         [3, 1, 2, 4],
         [[3, float("nan"), 2, 4], [3, 1, float("inf"), 4]],
     ),
+    "solved": (
+        lambda m: torch.linalg.lstsq(m[:4].reshape(2, 2), m[4:]).solution,
+        [3, 1, 2, 4, 1, 2],
+        [[3, float("nan"), 2, 4, 1, 2], [3, 1, 2, 4, 1, float("nan")]],
+    ),
     "factor": (
         lambda m: torch.cholesky_inverse(m.reshape(2, 2)),
         [3, 0, 2, 4],

@@ -41,9 +41,7 @@ from polystate.export.method import Method
 from polystate.export.report import contract_lines, report
 from polystate.export.state import StateBuffer, find_state, grown
 from polystate.export.surroundings import alone, surroundings
-from polystate.export.tracing import (
-    observers,
-)
+from polystate.export.tracing import observers
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.plain_tensors import refuse_unusual_weights
 from polystate.export.tracing.replay import is_right

@@ -235,14 +235,18 @@ POLYSTATE_SHIM aoti_torch_cpu__linalg_eigh(AtenTensorHandle a, const char* uplo,
   return AOTI_TORCH_SUCCESS;
 }
 
-// The exporter keeps calls of PyTorch's usual driver alone.
+// With PyTorch's usual driver: others have other results.
 POLYSTATE_SHIM aoti_torch_cpu_linalg_lstsq(AtenTensorHandle a, AtenTensorHandle b,
-                                           const double* rcond, const char** /*driver*/,
+                                           const double* rcond, const char* const* driver,
                                            AtenTensorHandle* solution, AtenTensorHandle* residuals,
                                            AtenTensorHandle* rank,
                                            AtenTensorHandle* singular_values) {
+  constexpr const char* kName = "aten::linalg_lstsq";
+  if (driver != nullptr && std::string_view(*driver) != "gelsy") {
+    return finished(kName, Error{ErrorCode::kEngine, "driver is not 'gelsy'"});
+  }
   Results<4> results;
-  const AOTITorchError error = call<4>("aten::linalg_lstsq", results, a, b, rcond, None());
+  const AOTITorchError error = call<4>(kName, results, a, b, rcond, None());
   if (error != AOTI_TORCH_SUCCESS) return error;
   give(results[0], solution);
   give(results[1], residuals);

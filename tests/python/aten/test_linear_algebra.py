@@ -210,14 +210,36 @@ def test_least_squares_without_full_rank_have_the_shortest_solution() -> None:
             assert not found[2].any()
 
 
-def test_least_squares_without_elements_and_with_one_right_side_for_all() -> None:
+@pytest.mark.parametrize("exponent", [-1000, -600, -520, -160, 160, 520, 600, 1015])
+def test_least_squares_of_numbers_of_any_size(exponent: int) -> None:
+    torch.manual_seed(0)
+    a = torch.randn(4, 3, dtype=torch.float64)
+    b = torch.randn(4, 2, dtype=torch.float64) * 2.0 ** min(0, exponent)
+    operator, scaled = aten.linalg_lstsq.default, a * 2.0**exponent
+    found = call_kernel(operator, (scaled, b), {}, operator(a, b))
+    right = torch.linalg.pinv(scaled / 2.0**exponent) @ b * 2.0 ** (-exponent)
+    torch.testing.assert_close(found[0], right, rtol=1e-9, atol=0)
+    assert found[2] == 3
+
+
+@pytest.mark.parametrize("ratio", [0.0, -1.0, math.nan, math.inf])
+def test_any_ratio_of_singular_values_may_be_asked_for(ratio: float) -> None:
+    a, b = torch.eye(3, dtype=torch.float64) + 1, torch.ones(3, 1, dtype=torch.float64)
+    operator = aten.linalg_lstsq.default
+    found = call_kernel(operator, (a, b, ratio), {}, operator(a, b))
+    assert found[2] == (3 if ratio <= 0 else 1)
+
+
+def test_least_squares_without_elements_and_of_broadcast_batches() -> None:
     a, b = torch.randn(4, 5, 3), torch.randn(1, 5, 2)
-    with ComparedKernels() as compared:
+    with ComparedKernels(SINGLE) as compared:
         torch.linalg.lstsq(a, b)
+        torch.linalg.lstsq(a[:1].contiguous(), torch.randn(3, 5, 2))
+        torch.linalg.lstsq(a.reshape(2, 2, 5, 3)[:, :1].contiguous(), torch.randn(2, 3, 5, 2))
         torch.linalg.lstsq(a[:, :0].contiguous(), b[:, :0].contiguous())
         torch.linalg.lstsq(a[..., :0].contiguous(), b)
         torch.linalg.lstsq(a[:0], a[:0])
-    assert compared.counts["aten.linalg_lstsq.default"] == 4
+    assert compared.counts["aten.linalg_lstsq.default"] == 6
 
 
 def test_least_squares_that_do_not_fit_are_refused() -> None:
@@ -225,7 +247,7 @@ def test_least_squares_that_do_not_fit_are_refused() -> None:
     like = torch.linalg.lstsq(a, b)
     for arguments, message in (
         ((a, b[:3]), "rows"),
-        ((a, b.expand(2, 4, 2).contiguous()), "more matrices"),
+        ((a.expand(3, 4, 3).contiguous(), b.expand(2, 4, 2).contiguous()), "batches of shapes"),
         ((a, b.double()), "float64"),
         ((a * math.nan, b), "NaN"),
         ((a, b * math.nan), "NaN"),

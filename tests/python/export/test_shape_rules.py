@@ -22,6 +22,12 @@ def _calls() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         yield aten.linalg_lstsq.default, (a, b)
         yield aten.linalg_lstsq.default, (a, b[..., 0])
         yield aten.linalg_lstsq.default, (a.double(), b.double(), 1e-3)
+    for shape, other in (
+        ((1, 5, 3), (2, 5, 2)),
+        ((3, 1, 3, 5), (1, 2, 3, 2)),
+        ((4, 5, 3), (1, 5, 2)),
+    ):
+        yield aten.linalg_lstsq.default, (torch.randn(shape), torch.randn(other))
     points = torch.randn(7, 2)
     edges = [torch.linspace(-1, 1, 4), torch.linspace(-2, 2, 6)]
     yield aten.histogram.bin_ct, (points, 5)

@@ -104,6 +104,10 @@ def _are_finite(x: Tensor) -> Tensor:
     return x.isfinite().all()
 
 
+def _have_no_nan(a: Tensor, b: Tensor) -> Tensor:
+    return ~(a.isnan().any() | b.isnan().any())
+
+
 def _has_finite_triangle(x: Tensor, triangle: str) -> Tensor:
     return _are_finite(x.tril() if triangle.upper() == "L" else x.triu())
 
@@ -183,6 +187,11 @@ _CONDITIONS: dict[Any, tuple[tuple[str, ...], Callable[..., Tensor], str]] = {
         ("pivots",),
         are_pivots,
         "pivots are those of a factorization by ldl_factor",
+    ),
+    aten.linalg_lstsq.default: (
+        ("self", "b"),
+        _have_no_nan,
+        "equations that are solved have no NaN",
     ),
     aten.masked_scatter.default: (
         ("self", "mask", "source"),

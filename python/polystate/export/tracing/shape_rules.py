@@ -41,18 +41,22 @@ def _geqrf(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def least_squares(
-    a: Tensor, b: Tensor, *_: Any, **__: Any
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    a: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> Any:
     """As driver `gelsy` has them; LAPACK writes a solution where a copy of B was, by columns."""
+    if driver not in (None, "gelsy"):
+        return NotImplemented
     larger: Any = torch.sym_max
-    *batch, rows, columns = a.shape
+    *_, rows, columns = a.shape
     is_vector = b.dim() == a.dim() - 1
-    wide = b.new_empty([*batch, 1 if is_vector else b.shape[-1], larger(rows, columns)])
+    sides = b.unsqueeze(-1) if is_vector else b
+    batch: Any = torch.broadcast_shapes(a.shape[:-2], sides.shape[:-2])  # type: ignore[no-untyped-call]
+    wide = b.new_empty([*batch, sides.shape[-1], larger(rows, columns)])
     solution = wide.mT[..., :columns, :]
     return (
         solution.squeeze(-1) if is_vector else solution,
         a.new_empty(0),
-        a.new_empty(batch, dtype=torch.int64),
+        a.new_empty(a.shape[:-2], dtype=torch.int64),
         a.new_empty(0),
     )
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -42,7 +43,7 @@ class SingularValue {
   void add(const Eigen::Ref<const DoubleVector>& column, Eigen::Index index) {
     const double along = vector_.head(index).dot(column.head(index));
     const double last = column(index);
-    // The first singular vector of [[value, 0], [along, last]] is (cos, sin) of this angle.
+    // The first right singular vector of [[value, 0], [along, last]] is (cos, sin) of this angle.
     const double angle =
         0.5 * std::atan2(2.0 * along * last, (value_ - last) * (value_ + last) + along * along);
     const double cosine = std::cos(angle);
@@ -57,11 +58,11 @@ class SingularValue {
  private:
   double value_;
   bool is_largest_;
-  DoubleVector vector_;  // of length 1; a product with the triangle is as long as the value says
+  DoubleVector vector_;  // of length 1; R^T times it has about the length `value_`
 };
 
-// How many columns of R are taken: until the smallest singular value of these is less than `ratio`
-// of the largest.
+// How many columns of R are taken: as long as their smallest singular value is at least `ratio` of
+// the largest.
 Eigen::Index rank_of(const Columns& r, double ratio) {
   const Eigen::Index size = std::min(r.rows(), r.cols());
   const double first = std::abs(r(0, 0));
@@ -81,8 +82,21 @@ struct Solved {
   Eigen::Index rank;
 };
 
-// The shortest X of those for which A X is nearest to B.
-Solved solve(const Columns& a, Columns b, double ratio) {
+// The power of two by which a matrix has numbers of about 1, so that no square of theirs overflows
+// or vanishes; 0 where that is none.
+int exponent_of(const Columns& a) {
+  const double largest = a.cwiseAbs().maxCoeff();
+  int exponent = 0;
+  if (std::isfinite(largest)) (void)std::frexp(largest, &exponent);
+  constexpr int kLargest = 1000;  // 2^-exponent is a number
+  return std::clamp(exponent, -kLargest, kLargest);
+}
+
+// The shortest X of those for which A X is nearest to B, where A counts without what the rank
+// leaves out.
+Solved solve(Columns a, Columns b, double ratio) {
+  const double scale = std::ldexp(1.0, -exponent_of(a));
+  a *= scale;
   const Eigen::ColPivHouseholderQR<Columns> factors(a);
   const Columns& r = factors.matrixQR();
   const Eigen::Index rank = rank_of(r, ratio);
@@ -98,7 +112,7 @@ Solved solve(const Columns& a, Columns b, double ratio) {
             b.topRows(rank));
     x.applyOnTheLeft(tall.householderQ());
   }
-  return {factors.colsPermutation() * x, rank};
+  return {factors.colsPermutation() * x * scale, rank};
 }
 
 // B [..., m], of which each vector is a right-hand side, for A [..., m, n].
@@ -108,18 +122,19 @@ bool is_of_vectors(const TensorArgument& a, const TensorArgument& b) {
 }
 
 bool has_nan(const Matrices& matrices) {
+  if (matrices.is_empty()) return false;
   for (std::int64_t i = 0; i < matrices.count(); ++i) {
     if (matrices.copy(i).hasNaN()) return true;
   }
   return false;
 }
 
-// A X = B for each matrix A of a batch.
+// A X = B, of matrices or vectors, for each matrix of a batch that A and B are broadcast to.
 struct Equations {
   Matrices a;
   Matrices b;
-  bool are_vectors;                  // B's
-  std::vector<std::int64_t> places;  // of the B that belongs to each A
+  bool are_vectors;  // B and X
+  BroadcastBatch batch;
 };
 
 Result<Equations> read_equations(ProgramArguments& arguments) {
@@ -139,27 +154,24 @@ Result<Equations> read_equations(ProgramArguments& arguments) {
   if (sides->rows() != systems->rows()) {
     return Error{ErrorCode::kEngine, "self and b differ in their rows"};
   }
-  const Result<BroadcastBatch> batch = broadcast(*systems, *sides);
-  if (!batch) return batch.error();
-  if (batch->shape != systems->batch()) {
-    return Error{ErrorCode::kEngine, "b has more matrices than self"};
-  }
-  // PyTorch refuses these, too.
+  // PyTorch refuses these with MKL.
   if (has_nan(*systems) || has_nan(*sides)) {
     return Error{ErrorCode::kEngine, "linalg.lstsq: a matrix contains NaN"};
   }
-  return Equations{*systems, *sides, are_vectors, batch->second};
+  Result<BroadcastBatch> batch = broadcast(*systems, *sides);
+  if (!batch) return batch.error();
+  return Equations{*systems, *sides, are_vectors, *std::move(batch)};
 }
 
 struct Answers {
   Matrices x;
-  std::span<std::int64_t> ranks;
+  std::span<std::int64_t> ranks;  // of each A
 };
 
 Result<Answers> answers_to(const Equations& equations, ProgramArguments& arguments) {
-  const auto& [a, b, are_vectors, places] = equations;
-  std::vector<std::int64_t> shape = a.shape_with({a.columns()});
-  if (!are_vectors) shape.push_back(b.columns());
+  const auto& [a, b, are_vectors, batch] = equations;
+  std::vector<std::int64_t> shape = batch.shape_with(a.columns(), b.columns());
+  if (are_vectors) shape.pop_back();
   const std::vector<std::int64_t> none{0};
   const Result<TensorArgument> x = arguments.result_at(4, a.dtype(), shape);
   if (!x) return x.error();
@@ -173,7 +185,16 @@ Result<Answers> answers_to(const Equations& equations, ProgramArguments& argumen
                  elements<std::int64_t>(*ranks)};
 }
 
-// Singular values below this part of the largest are none.
+// Of equations without elements.
+void fill_with_zeros(const Answers& answers) {
+  std::ranges::fill(answers.ranks, 0);
+  if (answers.x.is_empty()) return;
+  for (std::int64_t i = 0; i < answers.x.count(); ++i) {
+    answers.x.set(i, Columns::Zero(answers.x.rows(), answers.x.columns()));
+  }
+}
+
+// Singular values below this part of the largest count as zero.
 double least_part(const Matrices& a, std::optional<double> given) {
   const double rounding = a.dtype() == DType::kFloat32
                               ? double{std::numeric_limits<float>::epsilon()}
@@ -193,22 +214,24 @@ struct LinalgLstsq {
     if (!equations) return equations.error();
     const Result<Answers> answers = answers_to(*equations, arguments);
     if (!answers) return answers.error();
-    const auto& [a, b, are_vectors, places] = *equations;
-    if (a.is_empty() || b.is_empty()) {
-      std::ranges::fill(answers->ranks, 0);
-      for (std::int64_t i = 0; i < answers->x.count(); ++i) {
-        answers->x.set(i, Columns::Zero(answers->x.rows(), answers->x.columns()));
-      }
+    const auto& [a, b, are_vectors, batch] = *equations;
+    if (batch.count() == 0 || a.is_empty() || b.is_empty()) {
+      fill_with_zeros(*answers);
       return {};
     }
     const double least = least_part(a, ratio);
-    const std::int64_t cost = 4 * a.rows() * a.columns() * std::min(a.rows(), a.columns());
-    for_each_matrix(a.count(), cost, [&](std::int64_t i) {
+    const std::int64_t cost =
+        4 * a.rows() * a.columns() * (std::min(a.rows(), a.columns()) + b.columns());
+    std::vector<Eigen::Index> ranks(batch.first.size());
+    for_each_matrix(batch.count(), cost, [&](std::int64_t i) {
       const auto place = static_cast<std::size_t>(i);
-      const Solved solved = solve(a.copy(i), b.copy(places[place]), least);
+      const Solved solved = solve(a.copy(batch.first[place]), b.copy(batch.second[place]), least);
       answers->x.set(i, solved.x);
-      answers->ranks[place] = solved.rank;
+      ranks[place] = solved.rank;
     });
+    for (std::size_t place = 0; place < ranks.size(); ++place) {
+      answers->ranks[static_cast<std::size_t>(batch.first[place])] = ranks[place];
+    }
     return {};
   }
 };

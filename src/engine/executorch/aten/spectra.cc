@@ -168,7 +168,7 @@ bool decompose_by_squares(const Eigen::MatrixXd& a, const Wanted& wanted, Singul
 
 // The same of any [m, n] for which that is exact enough and faster; false where it is not.
 bool decompose_small(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
-  constexpr Eigen::Index kLargest = 32;
+  constexpr Eigen::Index kLargest = 32;  // of these it was measured to be faster
   const bool needs_more_vectors = wanted.full_bases && a.rows() != a.cols();
   if (!wanted.float32 || needs_more_vectors || std::min(a.rows(), a.cols()) > kLargest) {
     return false;
