@@ -1,10 +1,10 @@
 #include <Eigen/Core>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +14,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/matrices.h"
+#include "engine/executorch/aten/reflections.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -25,8 +26,6 @@
 // them. Computed in double precision.
 namespace polystate {
 namespace {
-
-using Columns = Eigen::MatrixXd;
 
 // The largest or the smallest singular value of a triangle, estimated as its columns are added
 // (LAPACK's laic1).
@@ -77,11 +76,6 @@ Eigen::Index rank_of(const Columns& r, double ratio) {
   return size;
 }
 
-struct Solved {
-  Columns x;
-  Eigen::Index rank;
-};
-
 // The power of two by which a matrix has numbers of about 1, so that no square of theirs overflows
 // or vanishes; 0 where that is none.
 int exponent_of(const Columns& a) {
@@ -92,27 +86,83 @@ int exponent_of(const Columns& a) {
   return std::clamp(exponent, -kLargest, kLargest);
 }
 
+// Q and R, packed, of a matrix whose columns are in this order.
+struct PivotedFactors {
+  Columns packed;
+  DoubleVector scales;
+  std::vector<Eigen::Index> order;
+};
+
+// The column that is longest below the rows that are done comes next.
+PivotedFactors factor(Columns a) {
+  PivotedFactors factors{std::move(a), {}, {}};
+  Columns& packed = factors.packed;
+  factors.scales.resize(std::min(packed.rows(), packed.cols()));
+  factors.order.resize(static_cast<std::size_t>(packed.cols()));
+  std::iota(factors.order.begin(), factors.order.end(), Eigen::Index{0});
+  for (Eigen::Index i = 0; i < factors.scales.size(); ++i) {
+    Eigen::Index longest = 0;
+    packed.bottomRightCorner(packed.rows() - i, packed.cols() - i)
+        .colwise()
+        .squaredNorm()
+        .maxCoeff(&longest);
+    packed.col(i).swap(packed.col(i + longest));
+    std::swap(factors.order[static_cast<std::size_t>(i)],
+              factors.order[static_cast<std::size_t>(i + longest)]);
+    factors.scales(i) = reflect_column(packed, i);
+  }
+  return factors;
+}
+
+// Solves R X = B in place of the first rows of B, by as many rows and columns of R.
+void solve_triangle(const Columns& r, Eigen::Index size, Columns& b) {
+  for (auto x : b.colwise()) {
+    for (Eigen::Index i = size - 1; i >= 0; --i) {
+      x(i) /= r(i, i);
+      x.head(i) -= x(i) * r.col(i).head(i);
+    }
+  }
+}
+
+// The same for R^T X = B.
+void solve_transposed_triangle(const Columns& r, Eigen::Index size, Columns& b) {
+  for (auto x : b.colwise()) {
+    for (Eigen::Index i = 0; i < size; ++i) {
+      x(i) = (x(i) - r.col(i).head(i).dot(x.head(i))) / r(i, i);
+    }
+  }
+}
+
+struct Solved {
+  Columns x;
+  Eigen::Index rank;
+};
+
 // The shortest X of those for which A X is nearest to B, where A counts without what the rank
 // leaves out.
 Solved solve(Columns a, Columns b, double ratio) {
   const double scale = std::ldexp(1.0, -exponent_of(a));
   a *= scale;
-  const Eigen::ColPivHouseholderQR<Columns> factors(a);
-  const Columns& r = factors.matrixQR();
+  const PivotedFactors factors = factor(std::move(a));
+  const Columns& r = factors.packed;
   const Eigen::Index rank = rank_of(r, ratio);
-  Columns x = Columns::Zero(a.cols(), b.cols());
-  if (rank > 0) b.applyOnTheLeft(factors.householderQ().adjoint());
-  if (rank > 0 && rank == a.cols()) {
-    x = r.topRows(rank).triangularView<Eigen::Upper>().solve(b.topRows(rank));
-  } else if (rank > 0) {
-    const Columns wide = r.topRows(rank).triangularView<Eigen::Upper>();
-    const Eigen::HouseholderQR<Columns> tall(wide.transpose());
-    x.topRows(rank) =
-        tall.matrixQR().topRows(rank).triangularView<Eigen::Upper>().transpose().solve(
-            b.topRows(rank));
-    x.applyOnTheLeft(tall.householderQ());
+  multiply(r, factors.scales, true, b);
+  Columns ordered = Columns::Zero(r.cols(), b.cols());
+  ordered.topRows(rank) = b.topRows(rank);
+  if (rank == r.cols()) {
+    solve_triangle(r, rank, ordered);
+  } else {
+    Columns tall = r.topRows(rank).transpose();
+    tall.triangularView<Eigen::StrictlyUpper>().setZero();
+    const DoubleVector scales = reflect(tall);
+    solve_transposed_triangle(tall, rank, ordered);
+    multiply(tall, scales, false, ordered);
   }
-  return {factors.colsPermutation() * x * scale, rank};
+  Columns x(r.cols(), b.cols());
+  for (Eigen::Index i = 0; i < r.cols(); ++i) {
+    x.row(factors.order[static_cast<std::size_t>(i)]) = ordered.row(i) * scale;
+  }
+  return {std::move(x), rank};
 }
 
 // B [..., m], of which each vector is a right-hand side, for A [..., m, n].

@@ -1,6 +1,5 @@
 #include <Eigen/Core>
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -8,49 +7,16 @@
 
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/matrices.h"
+#include "engine/executorch/aten/reflections.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
 
-// Factors A = Q R by reflections I - s v v^T, which are kept as LAPACK does: v below the diagonal,
-// where its first element, 1, is left out, and s apart. Computed in double precision.
+// Factors A = Q R, computed in double precision.
 namespace polystate {
 namespace {
-
-using Columns = Eigen::MatrixXd;  // which lie one after another, as reflections use them
-
-// Applies reflection `i` of `packed` to `rows`, of which it changes those from `i` on.
-void apply_reflection(const Columns& packed, double scale, Eigen::Index i,
-                      Eigen::Ref<Columns> rows) {
-  const Eigen::Index below = packed.rows() - i - 1;
-  const auto tail = packed.col(i).tail(below);
-  for (Eigen::Index j = 0; j < rows.cols(); ++j) {
-    auto column = rows.col(j);
-    const double along = scale * (column(i) + tail.dot(column.tail(below)));
-    column(i) -= along;
-    column.tail(below) -= along * tail;
-  }
-}
-
-// Makes `a`, in place, R and the vectors of the reflections, whose scales it returns.
-DoubleVector reflect(Columns& a) {
-  const Eigen::Index count = std::min(a.rows(), a.cols());
-  DoubleVector scales = DoubleVector::Zero(count);
-  for (Eigen::Index i = 0; i < count; ++i) {
-    auto tail = a.col(i).tail(a.rows() - i - 1);
-    const double rest = tail.size() == 0 ? 0.0 : tail.stableNorm();
-    if (rest == 0.0) continue;
-    const double first = a(i, i);
-    const double length = first < 0.0 ? std::hypot(first, rest) : -std::hypot(first, rest);
-    scales(i) = (length - first) / length;
-    tail /= first - length;
-    a(i, i) = length;
-    apply_reflection(a, scales(i), i, a.rightCols(a.cols() - i - 1));
-  }
-  return scales;
-}
 
 // The first `count` columns of Q, the product of at most as many reflections. Reflection i leaves
 // the columns before column i as they are, also where it has NaN or infinities.
@@ -63,15 +29,6 @@ Columns first_columns_of_q(const Columns& packed, const DoubleVector& scales, Ei
     q.col(i).tail(below) = -scales(i) * packed.col(i).tail(below);
   }
   return q;
-}
-
-// Q X, or Q^T X, in place of X, where Q is the product of all reflections.
-void multiply(const Columns& packed, const DoubleVector& scales, bool is_transposed, Columns& x) {
-  const Eigen::Index count = scales.size();
-  for (Eigen::Index step = 0; step < count; ++step) {
-    const Eigen::Index i = is_transposed ? step : count - 1 - step;
-    apply_reflection(packed, scales(i), i, x);
-  }
 }
 
 std::int64_t cost_of(const Matrices& matrices) {
