@@ -92,9 +92,9 @@ def _corrcoef(input: Tensor) -> Any:
 def _lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> Any:
-    """Solve by singular values, but for the usual driver, which is an operator with a kernel.
+    """Solve by singular values. LAPACK's drivers differ in what they return beside the solution.
 
-    LAPACK's drivers differ in what they return beside the solution.
+    Calls of PyTorch's default driver, ``gelsy``, are not written out: its operator has a kernel.
     """
     driver = driver or "gelsy"
     if driver not in ("gels", "gelsd", "gelss", "gelsy"):

@@ -76,8 +76,8 @@ Eigen::Index rank_of(const Columns& r, double ratio) {
   return size;
 }
 
-// The power of two by which a matrix has numbers of about 1, so that no square of theirs overflows
-// or vanishes; 0 where that is none.
+// The exponent e for which the largest element of A / 2^e has a size of 0.5 to 1, so that squares
+// of elements neither overflow nor become zero. It is 0 if A has infinities.
 int exponent_of(const Columns& a) {
   const double largest = a.cwiseAbs().maxCoeff();
   int exponent = 0;
@@ -165,20 +165,6 @@ Solved solve(Columns a, Columns b, double ratio) {
   return {std::move(x), rank};
 }
 
-// B [..., m], of which each vector is a right-hand side, for A [..., m, n].
-bool is_of_vectors(const TensorArgument& a, const TensorArgument& b) {
-  return a.rank() == b.rank() + 1 &&
-         std::ranges::equal(a.shape().first(a.shape().size() - 1), b.shape());
-}
-
-bool has_nan(const Matrices& matrices) {
-  if (matrices.is_empty()) return false;
-  for (std::int64_t i = 0; i < matrices.count(); ++i) {
-    if (matrices.copy(i).hasNaN()) return true;
-  }
-  return false;
-}
-
 // A X = B, of matrices or vectors, for each matrix of a batch that A and B are broadcast to.
 struct Equations {
   Matrices a;
@@ -205,7 +191,7 @@ Result<Equations> read_equations(ProgramArguments& arguments) {
     return Error{ErrorCode::kEngine, "self and b differ in their rows"};
   }
   // PyTorch refuses these with MKL.
-  if (has_nan(*systems) || has_nan(*sides)) {
+  if (systems->has_nan() || sides->has_nan()) {
     return Error{ErrorCode::kEngine, "linalg.lstsq: a matrix contains NaN"};
   }
   Result<BroadcastBatch> batch = broadcast(*systems, *sides);

@@ -70,12 +70,6 @@ void solve_on(bool left, const MatrixView<T>& lu, Pivots pivots, MatrixView<T> b
   }
 }
 
-// B [..., n], of which each vector is a right-hand side, for A [..., n, n].
-bool is_of_vectors(const TensorArgument& a, const TensorArgument& b) {
-  return b.rank() == 1 || (a.rank() == b.rank() + 1 &&
-                           std::ranges::equal(a.shape().first(a.shape().size() - 1), b.shape()));
-}
-
 struct LinalgSolveEx {
   static constexpr OperatorSchema kSchema{
       "aten::_linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool "
@@ -91,7 +85,7 @@ struct LinalgSolveEx {
     const Result<Matrices> systems = Matrices::of(a, "A");
     if (!systems) return systems.error();
     if (Status square = require_square(*systems, "A"); !square) return square;
-    const bool vectors = is_of_vectors(a, b);
+    const bool vectors = b.rank() == 1 || is_of_vectors(a, b);
     if (vectors && !left) return Error{ErrorCode::kEngine, "B is of vectors, and not on the right"};
     const Result<Matrices> sides = vectors ? Matrices::of_vectors(b, "B") : Matrices::of(b, "B");
     if (!sides) return sides.error();

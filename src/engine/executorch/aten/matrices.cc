@@ -96,8 +96,20 @@ Matrix<double> Matrices::copy(std::int64_t index) const {
       dtype_, [&]<typename T>() -> Matrix<double> { return at<T>(index).template cast<double>(); });
 }
 
+bool Matrices::has_nan() const {
+  for (std::int64_t i = 0; !is_empty() && i < count_; ++i) {
+    if (copy(i).hasNaN()) return true;
+  }
+  return false;
+}
+
 void Matrices::set(std::int64_t index, const Eigen::Ref<const Matrix<double>>& values) const {
   with_matrix_type(dtype_, [&]<typename T>() { at<T>(index) = values.template cast<T>(); });
+}
+
+bool is_of_vectors(const TensorArgument& a, const TensorArgument& b) {
+  return a.rank() == b.rank() + 1 &&
+         std::ranges::equal(a.shape().first(a.shape().size() - 1), b.shape());
 }
 
 Status require_same_type(const Matrices& a, const Matrices& b) {

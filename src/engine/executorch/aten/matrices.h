@@ -65,6 +65,7 @@ class Matrices {
   }
   // In double precision.
   [[nodiscard]] Matrix<double> copy(std::int64_t index) const;
+  [[nodiscard]] bool has_nan() const;
   void set(std::int64_t index, const Eigen::Ref<const Matrix<double>>& values) const;
 
  private:
@@ -77,6 +78,9 @@ class Matrices {
   std::int64_t count_ = 1;
   DType dtype_;
 };
+
+// Whether B is of vectors [..., m], each of which is a right-hand side, for A [..., m, n].
+bool is_of_vectors(const TensorArgument& a, const TensorArgument& b);
 
 // kEngine where they are of two types.
 Status require_same_type(const Matrices& a, const Matrices& b);

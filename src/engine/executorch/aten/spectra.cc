@@ -238,9 +238,7 @@ struct LinalgSvd {
     const Result<Matrices> matrices = Matrices::of(a, "A");
     if (!matrices) return matrices.error();
     // PyTorch refuses NaN, and makes all NaN of infinities.
-    for (std::int64_t i = 0; i < matrices->count(); ++i) {
-      if (matrices->copy(i).hasNaN()) return no_numbers("linalg.svd");
-    }
+    if (matrices->has_nan()) return no_numbers("linalg.svd");
     const std::int64_t rows = matrices->rows();
     const std::int64_t columns = matrices->columns();
     const std::int64_t size = std::min(rows, columns);
