@@ -194,3 +194,13 @@ def test_a_weight_is_read_in_the_order_of_its_reader(tmp_path: Path, backend: st
     x = torch.randn(1, 3, 6, 6)
     twins = Twins(SlimConvolutions(), {"forward": ps.Method("forward", (x,))}, tmp_path, backend)
     twins.call("forward", torch.randn(1, 3, 6, 6))
+
+
+def test_a_batch_of_no_images_is_normalised(tmp_path: Path, backend: str) -> None:
+    class Normalised(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.normalize(x).flatten(1)
+
+    none = torch.zeros(0, 3, 4, 5, dtype=torch.float16)
+    twins = Twins(Normalised(), {"forward": ps.Method("forward", (none,))}, tmp_path, backend)
+    twins.call("forward", none)

@@ -15,6 +15,7 @@ from unittest import mock
 
 import torch
 from executorch.exir.pass_base import ExportPass
+from executorch.exir.passes.dim_order_ops_registry import DimOrderOpsMap
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.normalize_transpose_pass import NormalizeTransposePass
 from executorch.exir.passes.remove_mixed_type_operators import RemoveMixedTypeOperators
@@ -70,7 +71,20 @@ class _FunctionalPass(
     """Views as copies, and tensors in place of numbers."""
 
 
-class _EdgePass(RemoveMixedTypeOperators, OpReplacePass, MemoryFormatOpsPass):
+class _RowMajorPass(MemoryFormatOpsPass):
+    """Copies with orders of dimensions, which is that of rows unless they say another.
+
+    ExecuTorch's own takes the operand's. Of what has no elements that may be any, and most orders
+    are refused (``AssertionError``).
+    """
+
+    def call_operator(self, op: Any, args: Any, kwargs: Any, meta: Any) -> Any:
+        if kwargs.get("memory_format") in (None, torch.preserve_format) and op in DimOrderOpsMap:
+            kwargs = {**kwargs, "memory_format": torch.contiguous_format}
+        return super().call_operator(op, args, kwargs, meta)
+
+
+class _EdgePass(RemoveMixedTypeOperators, OpReplacePass, _RowMajorPass):
     """Operators of the edge dialect, of one type each and with orders of dimensions."""
 
 
