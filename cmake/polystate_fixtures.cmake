@@ -1,5 +1,4 @@
-# Artifacts that tests open. `polystate_use_fixtures(target)` exports them before `target` is built
-# and defines POLYSTATE_FIXTURES, their folder, in it.
+# Artifacts that tests open. `polystate_use_fixtures(target)` exports them before `target` is built.
 set(
   POLYSTATE_FIXTURES
   ${PROJECT_BINARY_DIR}/fixtures
@@ -18,6 +17,6 @@ add_custom_target(
 )
 
 function(polystate_use_fixtures target)
-  target_compile_definitions(${target} PRIVATE POLYSTATE_FIXTURES="${POLYSTATE_FIXTURES}")
+  target_link_libraries(${target} PRIVATE polystate_test_files)
   add_dependencies(${target} fixtures)
 endfunction()

@@ -17,6 +17,7 @@
 #include "core/json.h"
 #include "core/json_cursor.h"
 #include "polystate/core/result.h"
+#include "support/test_files.h"
 
 namespace polystate {
 namespace {
@@ -55,7 +56,7 @@ void expect_as_python(const nlohmann::json& one) {
 }
 
 TEST(Expression, IsWhatPythonSays) {
-  std::ifstream file(POLYSTATE_TEST_DATA "/expressions.json");
+  std::ifstream file(test_file("artifact/data/expressions.json"));
   const nlohmann::json cases = nlohmann::json::parse(file);
   ASSERT_GT(cases.size(), 1000);
   for (const nlohmann::json& one : cases) expect_as_python(one);

@@ -28,6 +28,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
+#include "support/test_files.h"
 
 namespace polystate {
 namespace {
@@ -175,7 +176,7 @@ TEST(Mutations, OfDigestsAreAnswered) {
 TEST(Mutations, OfNumPyFilesAreAnswered) {
   Random random(4);
   for (const char* name : {"stored.npz", "deflated.npz", "zip64.npz", "version_2.npy"}) {
-    std::ifstream file(std::filesystem::path(POLYSTATE_TEST_DATA) / name, std::ios::binary);
+    std::ifstream file(test_file("artifact/data") / name, std::ios::binary);
     const std::string good{std::istreambuf_iterator<char>(file), {}};
     for (int i = 0; i < 2000; ++i) {
       const std::string bad = mutate(good, random);

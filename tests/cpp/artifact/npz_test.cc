@@ -24,6 +24,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
+#include "support/test_files.h"
 #include "temporary_folder.h"
 
 namespace polystate {
@@ -32,9 +33,7 @@ namespace {
 using Tensors = std::map<std::string, Tensor>;
 
 // Files that data/make_numpy_files.py made with NumPy.
-std::filesystem::path data(const std::string& name) {
-  return std::filesystem::path(POLYSTATE_TEST_DATA) / name;
-}
+std::filesystem::path data(const std::string& name) { return test_file("artifact/data") / name; }
 
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

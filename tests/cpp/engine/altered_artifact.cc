@@ -13,6 +13,7 @@
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
+#include "support/test_files.h"
 
 namespace polystate {
 namespace {
@@ -29,10 +30,9 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-AlteredArtifact::AlteredArtifact(const std::string& fixture) {
+AlteredArtifact::AlteredArtifact(const std::string& name) {
   for (const char* file : {"manifest.json", "model.pte", "SHA256SUMS"}) {
-    std::filesystem::copy_file(std::filesystem::path(POLYSTATE_FIXTURES) / fixture / file,
-                               folder_ / file);
+    std::filesystem::copy_file(fixture(name) / file, folder_ / file);
   }
   manifest_ = read_text(folder_ / "manifest.json");
 }

@@ -12,7 +12,7 @@ namespace polystate {
 // A copy of an exported artifact whose manifest says something else, with digests that fit.
 class AlteredArtifact {
  public:
-  explicit AlteredArtifact(const std::string& fixture);
+  explicit AlteredArtifact(const std::string& name);
 
   // Replaces the first `from` of the manifest after the first `after`; both must be there.
   AlteredArtifact& replace(const std::string& from, const std::string& to,

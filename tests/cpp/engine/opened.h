@@ -9,14 +9,15 @@
 #include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/engine/engine.h"
+#include "support/test_files.h"
 
 namespace polystate {
 
 // An exported artifact, its engine, and one session of it.
 class Opened {
  public:
-  explicit Opened(const std::string& fixture, const SessionOptions& options = {})
-      : artifact_(Artifact::open(POLYSTATE_FIXTURES "/" + fixture).value()),
+  explicit Opened(const std::string& name, const SessionOptions& options = {})
+      : artifact_(Artifact::open(fixture(name)).value()),
         engine_(make_engine(artifact_, {}).value()),
         session_(engine_->new_session(options).value()) {}
 

@@ -15,6 +15,7 @@
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
 #include "support/floats.h"
+#include "support/test_files.h"
 
 namespace polystate {
 namespace {
@@ -102,7 +103,7 @@ TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {
 }
 
 TEST(Threads, AreAsManyAsAskedUntilASessionUsesThem) {
-  const Artifact artifact = Artifact::open(POLYSTATE_FIXTURES "/layered").value();
+  const Artifact artifact = Artifact::open(fixture("layered")).value();
   for (std::int64_t threads = 1; threads <= 3; ++threads) {
     ASSERT_TRUE(make_engine(artifact, {.threads = threads}));
   }

@@ -14,6 +14,7 @@
 #include "polystate/artifact/npz.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/tensor.h"
+#include "support/test_files.h"
 
 // The operators that write in place, against what PyTorch made of the same calls
 // (tests/fixtures/kernel_cases.py).
@@ -32,7 +33,7 @@ constexpr std::array kTypes = {DType::kBool,    DType::kUInt8,  DType::kInt8,   
 
 // Every case of an operator, by its number.
 std::map<std::string, Case> cases_of(const std::string& op) {
-  const auto arrays = read_npz(POLYSTATE_FIXTURES "/kernel_cases.npz");
+  const auto arrays = read_npz(fixture("kernel_cases.npz"));
   EXPECT_TRUE(arrays) << arrays.error().message;
   std::map<std::string, Case> cases;
   for (const auto& [key, array] : *arrays) {

@@ -17,6 +17,7 @@
 #include "polystate/engine/engine.h"
 #include "profile/call_times.h"
 #include "program/program.h"
+#include "support/test_files.h"
 
 namespace polystate::profile {
 namespace {
@@ -39,7 +40,7 @@ class Etdump : public ::testing::Test {
     return read_etdump(bytes, program_, {"step", "step"});
   }
 
-  Artifact artifact_ = Artifact::open(POLYSTATE_FIXTURES "/layered").value();
+  Artifact artifact_ = Artifact::open(fixture("layered")).value();
   std::vector<std::byte> bytes_;
   program::Program program_;
 };

@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "program/program.h"
+#include "support/test_files.h"
 
 namespace polystate::program {
 
 // The program of an exported artifact, with its bytes.
 class FixtureProgram {
  public:
-  explicit FixtureProgram(const std::string& fixture) {
-    std::ifstream file(std::string(POLYSTATE_FIXTURES "/") + fixture + "/model.pte",
-                       std::ios::binary);
+  explicit FixtureProgram(const std::string& name) {
+    std::ifstream file(fixture(name) / "model.pte", std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(file), {});
-    EXPECT_FALSE(bytes_.empty()) << fixture;
+    EXPECT_FALSE(bytes_.empty()) << name;
     program_ = read_program(bytes()).value();
   }
 

@@ -13,6 +13,7 @@
 #include "polystate/engine/engine.h"
 #include "polystate/session/session.h"
 #include "support/floats.h"
+#include "support/test_files.h"
 #include "temporary_folder.h"
 
 namespace polystate {
@@ -21,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(Model, OpensAnArtifactAndRunsItsMethodsOverOneState) {
-  const Model model = Model::open(POLYSTATE_FIXTURES "/counter").value();
+  const Model model = Model::open(fixture("counter")).value();
   EXPECT_EQ(model.manifest().methods.size(), 6U);
   EXPECT_EQ(std::get<std::int64_t>(model.manifest().constants.at("max_length")), 64);
   EXPECT_GE(model.state_bytes(), 24U);
@@ -33,11 +34,11 @@ TEST(Model, OpensAnArtifactAndRunsItsMethodsOverOneState) {
 }
 
 TEST(Model, IsSharedByItsCopiesAndSessions) {
-  Model model = Model::open(POLYSTATE_FIXTURES "/counter").value();
+  Model model = Model::open(fixture("counter")).value();
   const Model copy = model;
   Session first = model.new_session().value();
   Session second = copy.new_session().value();
-  model = Model::open(POLYSTATE_FIXTURES "/writing").value();
+  model = Model::open(fixture("writing")).value();
   ASSERT_TRUE(first.run("add", {floats({4}, {1, 1, 1, 1})}));
   EXPECT_EQ(second.read_state("count").value().values<std::int64_t>()[0], 3);
 }
@@ -45,11 +46,11 @@ TEST(Model, IsSharedByItsCopiesAndSessions) {
 TEST(Model, CarriesStateFromOneProcessToAnotherThroughAFile) {
   const TemporaryFolder folder;
   {
-    Session session = Model::open(POLYSTATE_FIXTURES "/cache").value().new_session().value();
+    Session session = Model::open(fixture("cache")).value().new_session().value();
     ASSERT_TRUE(session.run("last_row", {floats({6}, {1, 2, 3, 4, 5, 6})}));
     ASSERT_TRUE(session.save(folder / "session"));
   }
-  Session session = Model::open(POLYSTATE_FIXTURES "/cache").value().new_session().value();
+  Session session = Model::open(fixture("cache")).value().new_session().value();
   ASSERT_TRUE(session.load(folder / "session"));
   const Tensor sum = session.run("fill", {floats({1, 1}, {10})}).value()[0];
   EXPECT_EQ(sum.values<float>()[0], 31);
@@ -57,11 +58,11 @@ TEST(Model, CarriesStateFromOneProcessToAnotherThroughAFile) {
 
 TEST(Model, RunsSessionAfterSessionFromAMappedFileWhosePagesItGivesBack) {
   const Tensor x = floats({1, 16}, std::vector<float>(16, 1));
-  const Model copied = Model::open(POLYSTATE_FIXTURES "/layered").value();
+  const Model copied = Model::open(fixture("layered")).value();
   const Tensor expected = copied.new_session().value().run("peek", {x}).value()[0];
-  const Model mapped = Model::open(POLYSTATE_FIXTURES "/layered",
-                                   {.artifact = {.verification = Verification::kTrusted}})
-                           .value();
+  const Model mapped =
+      Model::open(fixture("layered"), {.artifact = {.verification = Verification::kTrusted}})
+          .value();
   for (int i = 0; i < 3; ++i) {
     const Tensor found = mapped.new_session().value().run("peek", {x}).value()[0];
     EXPECT_THAT(found.values<float>(), ::testing::ElementsAreArray(expected.values<float>()));
@@ -70,7 +71,7 @@ TEST(Model, RunsSessionAfterSessionFromAMappedFileWhosePagesItGivesBack) {
 
 TEST(Model, RefusesANumberOfThreadsOutOfRangeWithItsLimits) {
   for (const std::int64_t threads : {INT64_MIN, std::int64_t{0}, kMaxThreads + 1}) {
-    const auto refused = Model::open(POLYSTATE_FIXTURES "/counter", {.threads = threads});
+    const auto refused = Model::open(fixture("counter"), {.threads = threads});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kContract);
     EXPECT_EQ(refused.error().message,
@@ -85,7 +86,7 @@ TEST(Model, RefusesAFolderThatIsNoArtifact) {
 }
 
 TEST(Model, RepairsASessionWhoseStateAFailedMethodBroke) {
-  Session session = Model::open(POLYSTATE_FIXTURES "/cache").value().new_session().value();
+  Session session = Model::open(fixture("cache")).value().new_session().value();
   const Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
   const auto position = [](std::int64_t value) {
     return Tensor::of<std::int64_t>({}, {value}).value();
