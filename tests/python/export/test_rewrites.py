@@ -39,20 +39,13 @@ FOUND = {
     "slice_by_number": "+        torch._check(number <= x.shape[0])",
     "unbounded_size": "+        torch._check(number <= 64)",
 }
-IN_EVERY_RUN = ("attribute_that_changes", "numpy_inside", "slice_by_number")
 
 
 def explained(model, methods):
     return ps.explain(model, methods, backends=("portable",), draws=ps.Draws(count=2))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name in IN_EVERY_RUN else pytest.mark.exhaustive)
-        for name in FOUND
-    ],
-)
+@pytest.mark.parametrize("name", FOUND)
 def test_a_rewrite_of_a_case_is_exported_and_equals_the_module(name):
     module = case(name)
     file = Path(module.__file__)
