@@ -109,7 +109,7 @@ COVERAGE := build/coverage
 TESTS ?=
 # The instrumented extension takes the place of the other until the end.
 .PHONY: coverage
-coverage: setup  ## Count the lines that tests reach (an hour)
+coverage: setup  ## Count the lines that tests reach (hours)
 	pip install --quiet --no-input --disable-pip-version-check \
 	  --constraint tools/requirements.txt --requirement tools/coverage.txt
 	@rm -f .venv/.installed
