@@ -11,4 +11,8 @@ foreach(suite IN LISTS suites)
   string(REGEX REPLACE "[. \n]" "" suite "${suite}")
   add_test(${name}/${suite} ${PROGRAM} --gtest_filter=${suite}.*)
   set_tests_properties(${name}/${suite} PROPERTIES TIMEOUT 600)
+  # These take longest. ctest begins with what costs most, so that nothing waits for them at the end.
+  if(suite MATCHES "Hostile|Mutations|Drawn|BatchRunner")
+    set_tests_properties(${name}/${suite} PROPERTIES COST 10)
+  endif()
 endforeach()
