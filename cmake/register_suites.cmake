@@ -11,7 +11,7 @@ foreach(suite IN LISTS suites)
   string(REGEX REPLACE "[. \n]" "" suite "${suite}")
   add_test(${name}/${suite} ${PROGRAM} --gtest_filter=${suite}.*)
   set_tests_properties(${name}/${suite} PROPERTIES TIMEOUT 600)
-  # These take longest. ctest begins with what costs most, so that nothing waits for them at the end.
+  # These take longest: ctest begins with what costs most, so that none of them is left alone.
   if(suite MATCHES "Hostile|Mutations|Drawn|BatchRunner")
     set_tests_properties(${name}/${suite} PROPERTIES COST 10)
   endif()
