@@ -72,10 +72,10 @@ class _FunctionalPass(
 
 
 class _RowMajorPass(MemoryFormatOpsPass):
-    """Copies with orders of dimensions, which is that of rows unless they say another.
+    """Gives copies an order of dimensions: that of rows, unless they ask for another.
 
-    ExecuTorch's own takes the operand's. Of what has no elements that may be any, and most orders
-    are refused (``AssertionError``).
+    ExecuTorch's own pass gives them their operand's. That of a tensor without elements may be any,
+    and most orders are refused (``AssertionError``).
     """
 
     def call_operator(self, op: Any, args: Any, kwargs: Any, meta: Any) -> Any:
