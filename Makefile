@@ -130,7 +130,7 @@ coverage: setup  ## Count the lines that tests reach (hours)
 .PHONY: lint
 lint: environment  ## Check format, style, types and layers
 	@cmake --preset lint --log-level=WARNING >/dev/null
-	printf '%s\0' $(CXX_SOURCES) | xargs -0 -n 64 -P $(JOBS) clang-format --dry-run -Werror
+	@printf '%s\0' $(CXX_SOURCES) | xargs -0 -n 64 -P $(JOBS) clang-format --dry-run -Werror
 	ruff check
 	ruff format --check
 	$(TIMED) "mypy" mypy

@@ -99,6 +99,16 @@ def test_many_places_and_channels(outputs: int) -> None:
     assert compared.counts == {CONVOLUTION: 2}
 
 
+@pytest.mark.parametrize("rest", [1, 15, 16, 17])
+def test_the_last_places_are_a_few(rest: int) -> None:
+    """Behind as many as are computed at a time, which results of other channels follow."""
+    torch.manual_seed(0)
+    signal, weight, bias = torch.randn(2, 16, 4096 + rest), torch.randn(8, 16, 1), torch.randn(8)
+    with ComparedKernels((1e-5, 1e-5)) as compared:
+        aten.convolution.default(signal, weight, bias, [1], [0], [1], False, [0], 1)
+    assert compared.counts == {CONVOLUTION: 1}
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("inputs", "size"), [(0, 4), (3, 0)])
 def test_sums_of_nothing_are_the_bias(inputs: int, size: int, transposed: bool) -> None:

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/aten/convolution.h"
 #include "engine/executorch/aten/matrix_product.h"
 #include "engine/executorch/aten/triples.h"
@@ -60,6 +62,9 @@ void fill_lanes(const float* from, std::int64_t count, std::int64_t stride,
   kByCount[static_cast<std::size_t>(count - 1)](from, stride, offsets, to);
 }
 
+// Whole rows of tiles from what lies side by side: most columns are made by it.
+using FillTile = decltype(&fill_some_lanes<1, kTileColumns>);
+
 FillLanes lane_filler(std::int64_t stride) {
   if (stride == 1) return &fill_lanes<1>;
   return stride == 2 ? &fill_lanes<2> : &fill_lanes<0>;
@@ -90,7 +95,12 @@ class Columns {
       const std::int64_t count =
           std::min({places.last - place, places_[2] - width, kTileColumns - lane});
       float* const to = tiles.data() + column / kTileColumns * depth() * kTileColumns + lane;
-      fill_(planes + start_of(place), count, stride_[2], offsets_, to);
+      const float* const from = planes + start_of(place);
+      if (count == kTileColumns && stride_[2] == 1) {
+        fill_tile_(from, 1, offsets_, to);
+      } else {
+        fill_(from, count, stride_[2], offsets_, to);
+      }
       place += count;
     }
   }
@@ -108,6 +118,7 @@ class Columns {
   Triple sizes_;
   std::vector<std::int64_t> offsets_;
   FillLanes fill_;
+  FillTile fill_tile_ = vectorised<&fill_some_lanes<1, kTileColumns>>(best_instruction_set());
 };
 
 // Places of which columns are made at a time: some tiles, or all there are.
@@ -124,19 +135,29 @@ struct Rows {
   std::int64_t depth;
 };
 
-// `out` [rows, columns]: rows times columns that lie in tiles.
+// `out` [rows, stride]: rows times `columns` columns that lie in tiles.
 void multiply(const Rows& rows, std::int64_t columns, const std::vector<float>& tiles,
-              std::vector<float>& out) {
+              std::int64_t stride, float* out) {
   static const MultiplyFloats function = fastest_multiply_floats();
-  const std::int64_t count = tile_count(columns);
-  out.resize(static_cast<std::size_t>(rows.count * columns));
-  const FloatProduct product{
+  FloatProduct product{
       .rows = {.values = rows.values, .stride = rows.depth},
-      .weights = {.tiles = tiles.data(), .bias = nullptr, .columns = columns, .depth = rows.depth},
+      .weights = {.tiles = tiles.data(), .bias = nullptr, .columns = stride, .depth = rows.depth},
       .activation = Activation::kNone,
       .addend = nullptr,
-      .out = out.data()};
+      .out = out};
+  const std::int64_t rest = stride == columns ? 0 : columns % kTileColumns;
+  const std::int64_t count = tile_count(columns - rest);
   function(product, rows.count, {0, count});
+  if (rest == 0) return;
+  // The product would write a whole tile, into what the next columns have.
+  std::vector<float> of_rest(static_cast<std::size_t>(rows.count * rest));
+  product.weights.tiles += count * kTileColumns * rows.depth;
+  product.weights.columns = rest;
+  product.out = of_rest.data();
+  function(product, rows.count, {0, 1});
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    std::copy_n(of_rest.data() + row * rest, rest, out + row * stride + columns - rest);
+  }
 }
 
 // The input with its padding, where there is some.
@@ -190,6 +211,10 @@ float bias_of(const Convolution& call, std::int64_t channel) {
   return call.bias ? call.bias->data<float>()[channel] : 0.0F;
 }
 
+void add_number(float number, std::int64_t count, float* values) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] += number;
+}
+
 // Into how many blocks of rows products are divided, so that each thread has some. Each block makes
 // the columns again, which is worth it for so many rows.
 std::int64_t block_count(std::int64_t products, std::int64_t rows) {
@@ -208,9 +233,9 @@ void convolve_forward(const Convolution& call) {
   const std::int64_t of_group = call.inputs * Convolution::product(input.sizes);
   const std::int64_t blocks = block_count(call.batch * call.groups * parts, call.outputs);
   const std::int64_t grain = kProductsWorthAThread / (at_once * depth * call.outputs / blocks) + 1;
+  const auto add = vectorised<&add_number>(best_instruction_set());
   const auto compute = [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> tiles;
-    std::vector<float> results;
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t block = i % blocks;
       const std::int64_t part = i / blocks % parts;
@@ -219,15 +244,12 @@ void convolve_forward(const Convolution& call) {
       const Range own{block * call.outputs / blocks, (block + 1) * call.outputs / blocks};
       columns.fill(input.values + group * of_group, range, tiles);
       const std::int64_t first = group % call.groups * call.outputs + own.first;
+      float* const results = call.out.mutable_data<float>() +
+                             (group * call.outputs + own.first) * places + range.first;
       multiply({call.weight.data<float>() + first * depth, own.count(), depth}, range.count(),
-               tiles, results);
-      for (std::int64_t channel = 0; channel < own.count(); ++channel) {
-        const float bias = bias_of(call, first + channel);
-        const std::int64_t plane = group * call.outputs + own.first + channel;
-        std::transform(results.data() + channel * range.count(),
-                       results.data() + (channel + 1) * range.count(),
-                       call.out.mutable_data<float>() + plane * places + range.first,
-                       [&](float x) { return x + bias; });
+               tiles, places, results);
+      for (std::int64_t channel = 0; call.bias && channel < own.count(); ++channel) {
+        add(bias_of(call, first + channel), range.count(), results + channel * places);
       }
     }
   };
@@ -334,8 +356,10 @@ void convolve_transposed(const Convolution& call) {
       for (std::int64_t place = 0; place < places; place += at_once) {
         const Range range{place, std::min(places, place + at_once)};
         columns.fill(call.input.data<float>() + group * depth * places, range, tiles);
-        multiply({rows.data() + first * taps * depth, own.count() * taps, depth}, range.count(),
-                 tiles, products);
+        const std::int64_t count = own.count() * taps;
+        products.resize(static_cast<std::size_t>(count * range.count()));
+        multiply({rows.data() + first * taps * depth, count, depth}, range.count(), tiles,
+                 range.count(), products.data());
         for (std::int64_t channel = 0; channel < own.count(); ++channel) {
           spread.add(products.data() + channel * taps * range.count(), range,
                      planes + channel * results);
