@@ -100,8 +100,8 @@ def test_many_places_and_channels(outputs: int) -> None:
 
 
 @pytest.mark.parametrize("rest", [1, 15, 16, 17])
-def test_the_last_places_are_a_few(rest: int) -> None:
-    """Behind as many as are computed at a time, which results of other channels follow."""
+def test_the_last_places_of_a_channel_make_no_whole_tile(rest: int) -> None:
+    """In memory the next channel follows them. 4096 places are computed at a time."""
     torch.manual_seed(0)
     signal, weight, bias = torch.randn(2, 16, 4096 + rest), torch.randn(8, 16, 1), torch.randn(8)
     with ComparedKernels((1e-5, 1e-5)) as compared:

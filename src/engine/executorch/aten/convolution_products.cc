@@ -62,7 +62,7 @@ void fill_lanes(const float* from, std::int64_t count, std::int64_t stride,
   kByCount[static_cast<std::size_t>(count - 1)](from, stride, offsets, to);
 }
 
-// Whole rows of tiles from what lies side by side: most columns are made by it.
+// The same of whole rows of a tile whose elements lie side by side, as most do.
 using FillTile = decltype(&fill_some_lanes<1, kTileColumns>);
 
 FillLanes lane_filler(std::int64_t stride) {
@@ -149,7 +149,7 @@ void multiply(const Rows& rows, std::int64_t columns, const std::vector<float>& 
   const std::int64_t count = tile_count(columns - rest);
   function(product, rows.count, {0, count});
   if (rest == 0) return;
-  // The product would write a whole tile, into what the next columns have.
+  // The last tile is not whole. Written at once, it would end in the results of the next places.
   std::vector<float> of_rest(static_cast<std::size_t>(rows.count * rest));
   product.weights.tiles += count * kTileColumns * rows.depth;
   product.weights.columns = rest;
