@@ -33,10 +33,9 @@ def _may_be_another(memory: Memory) -> bool:
     return bool(memory.changes("", (file for f in folders for file in (ROOT / f).rglob("*"))))
 
 
-def remember(memory: Memory) -> None:
-    """Note that all programs passed as they are."""
-    for path in _programs():
-        memory.note(path.name, _files(path))
+def all_files() -> dict[str, frozenset[Path]]:
+    """What each program's tests depend on."""
+    return {path.name: frozenset(_files(path)) for path in _programs()}
 
 
 def run(programs: list[Path], memory: Memory, jobs: int) -> bool:

@@ -59,10 +59,23 @@ class Memory:
         """Remembers that a check passed with the files as they are."""
         self.files[name] = _digests(files)
 
-    def note_unchanged(self, begun: Memory, now: Memory) -> None:
-        """Remembers of what passed those whose files are as they were when the run began."""
-        same = {n: files for n, files in now.files.items() if begun.files.get(n) == files}
-        self.files |= same
+    def note_unchanged(self, checks: dict[str, frozenset[Path]], begun: Path) -> None:
+        """Remembers of checks that passed those whose files are as they were when all began.
+
+        Parameters
+        ----------
+        checks
+            The files that each one depends on.
+        begun
+            A file that was written then, with the names of the repository's files: where one of
+            these is no more, nothing is remembered, as it may have been any check's.
+        """
+        if not all((ROOT / name).exists() for name in begun.read_text().splitlines()):
+            return
+        since = begun.stat().st_mtime_ns
+        for name, files in checks.items():
+            if all(_changed_last(path) < since for path in files):
+                self.note(name, files)
 
     def forget(self, name: str) -> None:
         """Remembers that a check failed."""
@@ -85,6 +98,12 @@ def _not_committed() -> frozenset[str]:
     command = ["git", "status", "--porcelain=1", "--no-renames", "-uall"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
     return frozenset(line[3:] for line in done.stdout.splitlines())
+
+
+@functools.cache
+def _changed_last(path: Path) -> int:
+    """When a file got its content, place or mode, in nanoseconds; 0 where there is no file."""
+    return path.stat().st_ctime_ns if path.exists() else 0
 
 
 @functools.cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,8 @@ from tools.ingredients import ROOT
 @pytest.fixture(scope="module")
 def all_passed() -> dict[str, dict[str, str]]:
     memory = Memory(Path("none"))
-    python_tests.remember(memory)
+    for name, files in python_tests.all_files().items():
+        memory.note(name, files)
     return memory.files
 
 
@@ -194,12 +198,38 @@ def test_a_memory_is_read_as_it_was_written_and_empty_where_it_is_damaged(
     assert Memory.open(memory.path) == Memory(memory.path)
 
 
-def test_what_changed_while_all_tests_ran_does_not_count_as_passed() -> None:
-    begun = Memory(Path("begun"), {"a": {"x": "1"}, "b": {"y": "1"}})
-    now = Memory(Path("now"), {"a": {"x": "1"}, "b": {"y": "2"}, "c": {"z": "1"}})
+def test_what_changed_while_all_tests_ran_does_not_count_as_passed(tmp_path: Path) -> None:
+    checks, begun = all_begun(tmp_path)
     memory = Memory(Path("memory"), {"b": {"y": "0"}})
-    memory.note_unchanged(begun, now)
-    assert memory.files == {"a": {"x": "1"}, "b": {"y": "0"}}
+    (tmp_path / "y").write_text("2")
+    replaced = tmp_path / "z.new"
+    replaced.write_text("1")
+    os.utime(replaced, ns=(0, 0))
+    replaced.rename(tmp_path / "z")
+    memory.note_unchanged(checks, begun)
+    assert memory.files == {"a": {"x": hashlib.sha256(b"1").hexdigest()}, "b": {"y": "0"}}
+
+
+def test_nothing_counts_as_passed_if_a_file_was_removed_while_all_tests_ran(
+    tmp_path: Path,
+) -> None:
+    checks, begun = all_begun(tmp_path)
+    memory = Memory(Path("memory"))
+    (tmp_path / "y").unlink()
+    memory.note_unchanged(checks, begun)
+    assert memory.files == {}
+
+
+def all_begun(folder: Path) -> tuple[dict[str, frozenset[Path]], Path]:
+    """Returns checks of a file each, and the list that is written when all tests begin."""
+    files = [folder / name for name in "xyz"]
+    for file in files:
+        file.write_text("1")
+    time.sleep(0.02)  # the system's clock for files ticks each 4 milliseconds
+    begun = folder / "begun"
+    begun.write_text("".join(f"{file}\n" for file in files))
+    time.sleep(0.02)
+    return {name: frozenset([file]) for name, file in zip("abc", files, strict=True)}, begun
 
 
 LAYERS, WHERE_TO_ADD = (f"tests/python/test_{name}.py" for name in ("layers", "where_to_add"))
