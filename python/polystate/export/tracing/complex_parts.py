@@ -10,52 +10,15 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-# Move, repeat, choose or add up elements: they do the same with both parts.
-_MOVING = """
-    broadcast_to channel_shuffle chunk clone contiguous cumsum detach diag diag_embed diagflat
-    diagonal diff dsplit expand expand_as flatten flip fliplr flipud gather getitem hsplit
-    index_select mean moveaxis movedim nan_to_num narrow neg permute pixel_shuffle
-    pixel_unshuffle ravel repeat repeat_interleave reshape reshape_as roll rot90 select split
-    split_with_sizes squeeze sum sum_to_size swapaxes swapdims t take take_along_dim
-    tensor_split tile trace transpose tril triu unbind unflatten unfold unsqueeze view view_as
-    vsplit
-"""
-_SAME = frozenset(_MOVING.split())
-_READING = """
-    device dim is_cpu is_cuda is_leaf is_meta is_quantized is_sparse layout ndim ndimension nelement
-    numel requires_grad shape size
-"""
-_READ = frozenset(_READING.split())
-# Those of them that do not commute with taking the conjugate.
-_SIGNED = frozenset(("nan_to_num",))
-_OTHER_NAMES = {
-    "absolute": "abs",
-    "alias_copy": "clone",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctanh": "atanh",
-    "concat": "cat",
-    "concatenate": "cat",
-    "divide": "div",
-    "ger": "outer",
-    "linalg_cross": "cross",
-    "linalg_diagonal": "diagonal",
-    "multiply": "mul",
-    "negative": "neg",
-    "row_stack": "vstack",
-    "subtract": "sub",
-    "true_divide": "div",
-    "truediv": "div",
-    "unsafe_chunk": "chunk",
-    "unsafe_split": "split",
-}
-# Write rows of a tensor: the same rows of its pairs.
-_WRITING_ROWS = frozenset(("index_add_", "index_copy_"))
-# Operators of Python whose operands come in the other order.
-_SWAPPED = frozenset(("radd", "rmul", "rsub", "rtruediv", "rdiv", "rpow", "rmatmul"))
+from polystate.export.tracing.complex_names import (
+    ATTRIBUTES,
+    PART_BY_PART,
+    SIGNED,
+    SWAPPED,
+    WRITING_ROWS,
+    name_of,
+    usual_name,
+)
 
 Function = Callable[..., Any]
 _Learned = TypeVar("_Learned", bound=Function)
@@ -134,10 +97,10 @@ class Complex:
     @classmethod
     def call(cls, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What PyTorch's function of a name does; one of the arguments is complex."""
-        name = _plain(name)
-        if name in _SWAPPED:
+        name = usual_name(name)
+        if name in SWAPPED:
             args = (args[1], args[0])
-            name = _plain(name[1:])
+            name = usual_name(name[1:])
         kwargs = dict(kwargs)
         if "input" in kwargs and not args:
             args = (kwargs.pop("input"),)
@@ -148,16 +111,16 @@ class Complex:
         return getattr(cls.of(first, next(tensors, None)), name)(*rest, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        name = _plain(name)
-        if name in _SAME:
+        name = usual_name(name)
+        if name in PART_BY_PART:
             return lambda *args, **kwargs: self._same(name, args, kwargs)
-        if name in _READ:
+        if name in ATTRIBUTES:
             return getattr(self.real, name)
         if name in ("is_contiguous", "stride"):
             return getattr(self, f"_{name}")
         if name in self.functions:
             return lambda *args, **kwargs: self.functions[name](self, *args, **kwargs)
-        if name in _WRITING_ROWS and self._pairs is not None:
+        if name in WRITING_ROWS and self._pairs is not None:
             return lambda *args, **kwargs: self._write_rows(name, *args, **kwargs)
         if name.endswith("_") and not name.startswith("_"):
             return lambda *args, **kwargs: self._change(getattr(self, name[:-1])(*args, **kwargs))
@@ -166,7 +129,7 @@ class Complex:
         )
 
     def _same(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
-        if self._conjugate_of is not None and name not in _SIGNED:
+        if self._conjugate_of is not None and name not in SIGNED:
             # A view of a conjugate is one of the number.
             found = self._conjugate_of._same(name, args, kwargs)
             if isinstance(found, Complex):
@@ -477,13 +440,6 @@ def _as_pairs(value: Any, dtype: torch.dtype) -> Tensor:
     return Complex.of(value).view_as_real()
 
 
-def _plain(name: str) -> str:
-    """The name of the function here that computes the same."""
-    if name.endswith("_copy") and name.removesuffix("_copy") in _SAME:
-        return name.removesuffix("_copy")
-    return _OTHER_NAMES.get(name, name)
-
-
 def learned(function: _Learned) -> _Learned:
     """Compute PyTorch's function of the same name by this one."""
     Complex.functions[function.__name__.strip("_")] = function
@@ -492,14 +448,10 @@ def learned(function: _Learned) -> _Learned:
 
 def knows(name: str) -> bool:
     """Whether a function of that name is computed by parts."""
-    name = _plain(name)
-    return name in _SAME or name in Complex.functions or callable(getattr(Complex, name, None))
-
-
-def name_of(function: Any) -> str:
-    """A function's name, or the one that an operator of Python stands for."""
-    name: str = getattr(function, "__name__", str(function))
-    return name.strip("_") if name.startswith("__") else name
+    name = usual_name(name)
+    return (
+        name in PART_BY_PART or name in Complex.functions or callable(getattr(Complex, name, None))
+    )
 
 
 def is_complex(value: Any) -> bool:
