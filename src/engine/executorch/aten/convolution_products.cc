@@ -248,7 +248,8 @@ void convolve_forward(const Convolution& call) {
                              (group * call.outputs + own.first) * places + range.first;
       multiply({call.weight.data<float>() + first * depth, own.count(), depth}, range.count(),
                tiles, places, results);
-      for (std::int64_t channel = 0; call.bias && channel < own.count(); ++channel) {
+      if (!call.bias) continue;
+      for (std::int64_t channel = 0; channel < own.count(); ++channel) {
         add(bias_of(call, first + channel), range.count(), results + channel * places);
       }
     }
