@@ -26,25 +26,27 @@ Which of PyTorch's operators each engine computes, with which types of elements.
 page of measured results (`python -m tools.operators_table`); nothing in it is written by hand.
 
 A case is an entry of PyTorch's own list of operators and samples (`op_db`, {version}) with a type.
-It counts as equal where the first five samples of PyTorch's, and the first of them with NaN and
-infinities, without elements, with one element, without dimensions and not row by row, as far as
-PyTorch takes them, all give what PyTorch gives, for the call or for the same in float64: integers
-and truth values exactly, floats within the tolerance that `op_db` has for the operator, or
-`torch.testing` for the type. Where PyTorch sorts in any order, equal elements may stay in theirs.
-Entries that draw numbers, or have complex results, are no cases; nor are calls whose result depends
-on where in memory their tensors lie (`as_strided`, `resize_` of what does not lie row by row).
+It counts as equal where PyTorch's first five samples, and the first again with NaN and infinities,
+empty, of one element, of zero dimensions and not contiguous, as far as PyTorch takes them, all give
+what PyTorch gives, for the call or for the same in float64: integers and bools exactly, floats
+within the tolerance that `op_db` has for the operator, or `torch.testing` for the type. Where
+PyTorch's sort is not stable, a stable order is accepted. Entries that draw numbers, or have complex
+results, are no cases (single samples that draw are refused); nor are calls whose result depends on
+where in memory their tensors lie (`as_strided`, `resize_` of what is not contiguous).
 
 - **exported**: the sweep exported the case (`make sweep`) and compared the program's results.
 - **kernels**: the census ran the case operator by operator, decomposed as an export does, through
   the kernels of the runtime, and compared each result. It says nothing of passes over whole graphs,
-  and nothing of AOTInductor: of a case that it says no of, an export may be right.
+  and nothing of AOTInductor: where it says no, an export may still be right.
 
 | | {columns} |
 | --- | {lines} |
 {counts}
 What XNNPACK's delegates do not take, the kernels of `portable` compute: its column is of exports
 alone. A type that a row does not name was not run there, or PyTorch does not take it. "written by
-others" are decompositions and passes of this project's or PyTorch's.
+others" are decompositions and passes of this project's or PyTorch's. `through` names the kernels of
+`portable` that run, four at most. `not T: A in place of B` says that the program gave A for type T,
+and PyTorch B.
 
 """
 

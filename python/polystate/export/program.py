@@ -179,8 +179,8 @@ def export(
     methods
         The entry points, by the names that they get.
     backend
-        ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (ExecuTorch's own kernels only), for
-        ExecuTorch; ``"aoti"``, machine code for AOTInductor, which needs libtorch where it runs.
+        ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (without XNNPACK's kernels), for ExecuTorch;
+        ``"aoti"``, machine code for AOTInductor, which needs libtorch where it runs.
     quantization
         None, ``"q8"`` or ``"q8_0"``: linears with int8 weights and activations, by operators of our
         own, with one scale for each output channel and row, or for each 32 values of them; an
