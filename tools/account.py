@@ -20,7 +20,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-_SLOWEST = 20
+_SLOWEST = 20  # tests
+_LONGEST = 10  # exports
 _PASSED = re.compile(r"^\[  PASSED  \] (\d+) test", re.M)
 
 
@@ -70,10 +71,11 @@ def table(build: Path) -> Iterator[str]:
     yield f"Suites of C++ count as one test each; {_in_suites(build)} tests passed in them"
     yield ""
     exports = [words[1:] for words in notes if words[0] == "export"]
-    made = sorted((float(seconds) for how, seconds in exports if how == "made"), reverse=True)
-    yield f"Exports that tests only run: {len(made)} made in {sum(made):.0f} s, the longest in " + (
-        ", ".join(f"{seconds:.0f}" for seconds in made[:5]) or "none"
-    )
+    made = [(float(seconds), test) for how, seconds, test in exports if how == "made"]
+    total = sum(seconds for seconds, _ in made)
+    yield f"Exports that tests only run: {len(made)} made in {total:.0f} s, the longest for"
+    longest = sorted(made, reverse=True)[:_LONGEST]
+    yield from (f"{seconds:7.1f}  {test}" for seconds, test in longest)
     kept = ", ".join(_kept(notes, content) for content in ("export", "object"))
     yield f"Caches: {kept}; {_ccache()}"
 

@@ -93,7 +93,9 @@ class Store:
                 path = self._places(digest)[0]
                 self._make(path, make)
             os.utime(path)
-        account.note(self._content, "kept" if is_kept else "made", time.monotonic() - begin)
+        how, seconds = "kept" if is_kept else "made", time.monotonic() - begin
+        test = os.environ.get("PYTEST_CURRENT_TEST", "C++ tests (fixtures)")
+        account.note(self._content, how, seconds, test.rpartition(" ")[0])
         self._seen[digest] = path
         if self._keeps and not is_kept:
             self._unchecked += _bytes(path)
