@@ -6,9 +6,9 @@ what comments say does not count. What is known outlives the build directory and
 in the user's cache, as the digests of clean sources. POLYSTATE_CACHE names another folder, or none
 where it is empty.
 
-Tests of a folder are read together, in a quarter of the time: most of it goes into their headers.
-Whether a test includes what it uses, and uses each alias and name that it declares, is checked only
-if it is read by itself (`--alone`).
+Sources of a folder are read together, in a quarter of the time: most of it goes into their headers.
+Whether a source includes what it uses, and uses each alias and name that it declares, is checked
+only if it is read by itself: tests where all are (`--alone`), others unless too many are unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import clang_tidy
@@ -104,12 +104,11 @@ _OF_ONE_SOURCE = (
 class Reading:
     """Sources that clang-tidy reads at once, by their entries in the database.
 
-    What is read `together`, even one source, is read without the checks of `_OF_ONE_SOURCE`.
+    Several are read without the checks of `_OF_ONE_SOURCE`, which their digests say.
     """
 
-    together: bool
-    commands: list[dict[str, str]] = field(default_factory=list)
-    digests: list[str] = field(default_factory=list)
+    commands: list[dict[str, str]]
+    digests: list[str]
 
     @property
     def sources(self) -> list[str]:
@@ -118,7 +117,7 @@ class Reading:
 
     def report(self, build: Path) -> str:
         """Return clang-tidy's report, empty when the sources are clean."""
-        if not self.together:
+        if len(self.sources) == 1:
             return _report(build, self.sources[0])
         with tempfile.TemporaryDirectory(dir=build.resolve()) as name:
             folder, first = Path(name), self.commands[0]
@@ -128,8 +127,14 @@ class Reading:
             (folder / "compile_commands.json").write_text(
                 json.dumps([first | {"file": joined, "command": command}])
             )
-            shutil.copy(ROOT / "tests" / ".clang-tidy", folder)
+            shutil.copy(configurations(Path(self.sources[0]))[0], folder)
             return _report(folder, joined, f"--checks=-{',-'.join(_OF_ONE_SOURCE)}")
+
+
+def configurations(source: Path) -> list[Path]:
+    """Return this project's configurations that hold for a source, the nearest first."""
+    files = (folder / ".clang-tidy" for folder in source.parents)
+    return [file for file in files if file.exists() and file.is_relative_to(ROOT)]
 
 
 def _report(build: Path, source: str, *options: str) -> str:
@@ -139,32 +144,52 @@ def _report(build: Path, source: str, *options: str) -> str:
     return "" if result.returncode == 0 else (result.stdout + result.stderr).decode()
 
 
+# As many sources are compiled together (cmake/polystate_joined_sources.cmake).
+_TOGETHER = 12
+
+# Of sources that are no tests, how many are read by themselves: a change reaches less.
+_FEW = 100
+
+
 def readings_of(
     commands: list[dict[str, str]], digests: Digests, clean: CleanSources, *, alone: bool
 ) -> list[Reading]:
     """Return how sources are read that are not known to be clean."""
-    readings: dict[str, Reading] = {}
-    for command in commands:
-        digest, program = digests.of(command), None if alone else test_program(command)
-        if program is not None and not clean.has(digest):
-            digest = digests.of(command, _OF_ONE_SOURCE)
-        if clean.has(digest):
-            continue
-        key = program or command["file"]
-        reading = readings.setdefault(key, Reading(together=program is not None))
-        reading.commands.append(command)
-        reading.digests.append(digest)
-    return list(readings.values())
+    unknown = [
+        command
+        for command in commands
+        if not clean.has(digests.of(command))
+        and (alone or not clean.has(digests.of(command, _OF_ONE_SOURCE)))
+    ]
+    few = sum(not is_test(command) for command in unknown) <= _FEW
+    groups: dict[str, list[dict[str, str]]] = {}
+    for command in unknown:
+        by_itself = alone or (few and not is_test(command))
+        alike = None if by_itself else compiled_alike(command)
+        groups.setdefault(alike or command["file"], []).append(command)
+    readings = []
+    for group in groups.values():
+        for first in range(0, len(group), _TOGETHER):
+            part = group[first : first + _TOGETHER]
+            without = _OF_ONE_SOURCE if len(part) > 1 else ()
+            readings.append(Reading(part, [digests.of(command, without) for command in part]))
+    return readings
 
 
-def test_program(command: dict[str, str]) -> str | None:
-    """Return what the sources of one folder and program of tests have in common, for others none.
+def is_test(command: dict[str, str]) -> bool:
+    """Tell whether a source is one of the C++ tests."""
+    return Path(command["file"]).is_relative_to(ROOT / "tests" / "cpp")
 
-    Hidden names of the kernels' tests collide: they are read alone, as they are compiled.
+
+def compiled_alike(command: dict[str, str]) -> str | None:
+    """Return what the sources of one folder and target have in common, for others none.
+
+    Hidden names of the inner loops and their tests collide: they are read alone, as they are
+    compiled.
     """
     source = Path(command["file"])
     folder = source.relative_to(ROOT).parent
-    if not folder.is_relative_to("tests/cpp") or folder.is_relative_to("tests/cpp/kernels"):
+    if folder.is_relative_to("src/kernels") or folder.is_relative_to("tests/cpp/kernels"):
         return None
     return command["command"].replace(str(source), "").replace(f"/{source.name}.", "/.")
 
@@ -228,9 +253,8 @@ class Digests:
         digest = hashlib.sha256(f"{self._surroundings} {shlex.join(words)}".encode())
         digest.update("".join(f" -{check}" for check in without).encode())
         source = Path(command["file"])
-        configurations = [folder / ".clang-tidy" for folder in source.parents]
-        files = [file for file in configurations if file.exists() and file.is_relative_to(ROOT)]
-        for file in [*files, *sorted(self._included(source, include_folders(command)))]:
+        included = self._included(source, include_folders(command))
+        for file in [*configurations(source), *sorted(included)]:
             digest.update(f"{file.relative_to(ROOT)} ".encode() + self._content(file))
         return digest.hexdigest()
 

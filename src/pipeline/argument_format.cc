@@ -20,7 +20,7 @@
 namespace polystate {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using response::WrittenCall;
 using tag_format::literal;
 using tag_format::one_of;
@@ -35,20 +35,20 @@ constexpr std::array<std::string_view, 10> kAnnotations = {
     "deprecated", "readOnly",    "writeOnly", "$schema",  "$comment"};
 
 // transformers writes `nullable` where a schema has null among its types.
-void take_nullable(Json& schema) {
+void take_nullable(OrderedJson& schema) {
   if (schema.is_object() && schema.contains("nullable")) {
     const bool is_nullable = schema["nullable"] == true;
     schema.erase("nullable");
     if (is_nullable && schema.contains("type") && schema["type"].is_string())
-      schema["type"] = Json::array({schema["type"], "null"});
+      schema["type"] = OrderedJson::array({schema["type"], "null"});
   }
   if (!schema.is_structured()) return;
-  for (Json& each : schema) take_nullable(each);
+  for (OrderedJson& each : schema) take_nullable(each);
 }
 
-Json schema_of(const Json& function) {
-  Json schema = function.value("parameters", Json());
-  if (schema.is_null()) schema = {{"type", "object"}, {"properties", Json::object()}};
+OrderedJson schema_of(const OrderedJson& function) {
+  OrderedJson schema = function.value("parameters", OrderedJson());
+  if (schema.is_null()) schema = {{"type", "object"}, {"properties", OrderedJson::object()}};
   if (!schema.contains("type")) schema["type"] = "object";
   // Without names, an object has none.
   if (!schema.contains("properties") && !schema.contains("additionalProperties"))
@@ -58,12 +58,13 @@ Json schema_of(const Json& function) {
 }
 
 // Values of a schema in a style of xgrammar's, in which texts have none of `excluded`.
-std::string json_format(const Json& schema, std::string_view style, const Json& excluded) {
-  const Json format = {{"type", "json_schema"},
-                       {"json_schema", schema},
-                       {"style", style},
-                       {"excludes", excluded},
-                       {"max_whitespace_cnt", kMaxSpace}};
+std::string json_format(const OrderedJson& schema, std::string_view style,
+                        const OrderedJson& excluded) {
+  const OrderedJson format = {{"type", "json_schema"},
+                              {"json_schema", schema},
+                              {"style", style},
+                              {"excludes", excluded},
+                              {"max_whitespace_cnt", kMaxSpace}};
   return format.dump();
 }
 
@@ -102,7 +103,7 @@ class Writer {
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
-  std::string arguments(const Json& schema) {
+  std::string arguments(const OrderedJson& schema) {
     if (!notation_.has_tags) return object(schema);
     check_words(schema, {"type", "properties", "required", "additionalProperties"});
     check_closed(schema);
@@ -117,7 +118,7 @@ class Writer {
   }
 
  private:
-  using Properties = std::vector<std::pair<std::string, Json>>;
+  using Properties = std::vector<std::pair<std::string, OrderedJson>>;
 
   std::string refuse(std::string_view what) {
     if (!error_) {
@@ -128,7 +129,7 @@ class Writer {
     return literal("");
   }
 
-  void check_words(const Json& schema, std::initializer_list<std::string_view> known) {
+  void check_words(const OrderedJson& schema, std::initializer_list<std::string_view> known) {
     for (const auto& [word, content] : schema.items()) {
       const bool is_known = std::ranges::find(known, word) != known.end() ||
                             std::ranges::find(kAnnotations, word) != kAnnotations.end();
@@ -143,50 +144,50 @@ class Writer {
     if (!is_plain) refuse("an argument's name '" + name + "'");
   }
 
-  void check_closed(const Json& schema) {
+  void check_closed(const OrderedJson& schema) {
     if (schema.contains("additionalProperties") && schema["additionalProperties"] != false)
       refuse("a schema's 'additionalProperties'");
   }
 
   // How many characters or elements a word asks for.
-  int count(const Json& schema, const char* word, int otherwise) {
+  int count(const OrderedJson& schema, const char* word, int otherwise) {
     if (!schema.contains(word)) return otherwise;
     constexpr std::uint64_t kMost = 1'000'000;
-    const Json& given = schema[word];
+    const OrderedJson& given = schema[word];
     if (given.is_number_unsigned() && given.get<std::uint64_t>() <= kMost) return given.get<int>();
     refuse("'" + std::string(word) + "': " + given.dump());
     return otherwise;
   }
 
-  static bool is_required(const Json& schema, const std::string& name) {
-    const Json required = schema.value("required", Json::array());
-    return std::ranges::find(required, Json(name)) != required.end();
+  static bool is_required(const OrderedJson& schema, const std::string& name) {
+    const OrderedJson required = schema.value("required", OrderedJson::array());
+    return std::ranges::find(required, OrderedJson(name)) != required.end();
   }
 
-  static Properties properties_of(const Json& schema) {
+  static Properties properties_of(const OrderedJson& schema) {
     Properties properties;
-    const Json given = schema.value("properties", Json::object());
+    const OrderedJson given = schema.value("properties", OrderedJson::object());
     for (const auto& [name, property] : given.items()) properties.emplace_back(name, property);
     return properties;
   }
 
-  std::string value(const Json& schema) {
+  std::string value(const OrderedJson& schema) {
     if (!schema.is_object()) return refuse("a schema that is no object");
     for (const char* const word : {"const", "enum"}) {
       if (!schema.contains(word)) continue;
       check_words(schema, {"type", word});
       const bool is_list = word == std::string_view("enum");
-      return any_of(is_list ? schema[word] : Json::array({schema[word]}),
-                    [this](const Json& each) { return constant(each); });
+      return any_of(is_list ? schema[word] : OrderedJson::array({schema[word]}),
+                    [this](const OrderedJson& each) { return constant(each); });
     }
     if (schema.contains("anyOf")) {
       check_words(schema, {"anyOf"});
-      return any_of(schema["anyOf"], [this](const Json& each) { return value(each); });
+      return any_of(schema["anyOf"], [this](const OrderedJson& each) { return value(each); });
     }
-    const Json type = schema.value("type", Json());
+    const OrderedJson type = schema.value("type", OrderedJson());
     if (type.is_array()) {
-      return any_of(type, [&](const Json& each) {
-        Json one = schema;
+      return any_of(type, [&](const OrderedJson& each) {
+        OrderedJson one = schema;
         one["type"] = each;
         return value(one);
       });
@@ -199,15 +200,17 @@ class Writer {
   }
 
   template <typename Each>
-  std::string any_of(const Json& list, Each each) {
+  std::string any_of(const OrderedJson& list, Each each) {
     std::vector<std::string> choices;
-    for (const Json& one : list) choices.push_back(each(one));
+    for (const OrderedJson& one : list) choices.push_back(each(one));
     return one_of(choices);
   }
 
-  std::string json(const Json& schema) { return json_format(schema, "json", Json::array({end_})); }
+  std::string json(const OrderedJson& schema) {
+    return json_format(schema, "json", OrderedJson::array({end_}));
+  }
 
-  std::string constant(const Json& given) {
+  std::string constant(const OrderedJson& given) {
     if (given.is_structured()) return refuse("a constant that is a list or an object");
     if (!given.is_string()) return literal(given.dump());
     const std::string& of_text = given.get_ref<const std::string&>();
@@ -216,7 +219,7 @@ class Writer {
     return literal(std::string(notation_.text_open) + of_text + std::string(notation_.text_close));
   }
 
-  std::string text(const Json& schema) {
+  std::string text(const OrderedJson& schema) {
     check_words(schema, {"type", "minLength", "maxLength"});
     const int least = count(schema, "minLength", 0);
     const int most = count(schema, "maxLength", -1);
@@ -234,7 +237,7 @@ class Writer {
     return notation_.has_tags ? one_of({limited, whole}) : whole;
   }
 
-  std::string array(const Json& schema) {
+  std::string array(const OrderedJson& schema) {
     check_words(schema, {"type", "items", "minItems", "maxItems"});
     if (!schema.contains("items")) return refuse("an array without 'items'");
     const std::string item = value(schema["items"]);
@@ -247,7 +250,7 @@ class Writer {
     return sequence({literal("["), least > 0 ? items : optional(items), literal("]")});
   }
 
-  std::string object(const Json& schema) {
+  std::string object(const OrderedJson& schema) {
     check_words(schema, {"type", "properties", "required", "additionalProperties"});
     check_closed(schema);
     Properties properties = properties_of(schema);
@@ -284,14 +287,15 @@ class Writer {
 }  // namespace
 
 Result<std::string> argument_format(std::string_view function, const WrittenCall& written) {
-  const Json schema = schema_of(Json::parse(function, nullptr, /*allow_exceptions=*/false));
+  const OrderedJson schema =
+      schema_of(OrderedJson::parse(function, nullptr, /*allow_exceptions=*/false));
   if (written.style == "dialect" || written.style == "param_xml") {
     Writer writer(written.style == "dialect" ? kDialect : kTags, written.end);
     std::string format = writer.arguments(schema);
     if (writer.error()) return *writer.error();
     return format;
   }
-  Json excluded = Json::array();
+  OrderedJson excluded = OrderedJson::array();
   if (!written.end.empty()) excluded.push_back(written.end);
   if (written.style != "json") excluded.push_back(GrammarCompiler::kUnread);
   return json_format(schema, written.style, excluded);

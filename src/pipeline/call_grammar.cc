@@ -19,7 +19,7 @@
 namespace polystate {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using response::WrittenCall;
 using tag_format::literal;
 using tag_format::one_of;
@@ -76,13 +76,13 @@ std::string call_of(const Callable& tool, std::string_view written) {
 Result<std::vector<Callable>> callables_of(const WantedCalls& wanted) {
   const Result<std::string> text = wanted.tools.to_json();
   if (!text) return text.error();
-  const Json tools = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const OrderedJson tools = OrderedJson::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (tools.is_discarded())
     return Error{ErrorCode::kContract, "the tools have a number that JSON has not"};
   const bool is_named = wanted.choice != "required" && wanted.choice != "auto";
   std::vector<Callable> callables;
-  for (const Json& tool : tools) {
-    const Json& function = tool["function"];
+  for (const OrderedJson& tool : tools) {
+    const OrderedJson& function = tool["function"];
     if (is_named && function["name"] != wanted.choice) continue;
     std::string name = function["name"].get<std::string>();
     Result<std::string> arguments = argument_format(function.dump(), wanted.form.written);

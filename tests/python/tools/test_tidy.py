@@ -118,13 +118,42 @@ def test_tests_of_a_program_are_read_together_and_others_alone(
     clean = tmp_path_factory.mktemp("clean")
     found = readings([*tests, *others], clean)
     assert [reading.commands for reading in found] == [tests, *([other] for other in others)]
-    assert [reading.together for reading in found] == [True, False, False]
     for digest in found[0].digests:
         tidy.CleanSources(clean).add(digest)
     assert readings(tests, clean) == []
     assert [reading.commands for reading in readings(tests, clean, alone=True)] == [
         [test] for test in tests
     ]
+
+
+def test_many_unknown_sources_of_a_folder_are_read_together(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "two.cc").touch()
+    commands = commands_of(folder / "one.cc", folder / "two.cc")
+    clean = tmp_path_factory.mktemp("clean")
+    alone = [[command] for command in commands]
+    assert [reading.commands for reading in readings(commands, clean)] == alone
+    monkeypatch.setattr(tidy, "_FEW", 1)
+    (together,) = readings(commands, clean)
+    assert together.commands == commands
+    for digest in together.digests:
+        tidy.CleanSources(clean).add(digest)
+    assert readings(commands, clean) == []
+    assert [reading.commands for reading in readings(commands, clean, alone=True)] == alone
+    (folder / "two.cc").write_text("int two();\n")
+    assert [reading.commands for reading in readings(commands, clean)] == [commands[1:]]
+
+
+def test_so_many_are_read_at_once(
+    tests_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tidy, "_TOGETHER", 2)
+    for name in "abc":
+        (tests_folder / f"{name}_test.cc").touch()
+    commands = commands_of(*(tests_folder / f"{name}_test.cc" for name in "abc"))
+    found = [reading.commands for reading in readings(commands, tmp_path / "clean")]
+    assert found == [commands[:2], commands[2:]]
 
 
 def test_a_finding_in_sources_that_are_read_together_names_its_own(
