@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from polystate import _core
 from polystate.errors import Error
 from polystate.export.tracing import vector_signs
 from tests.python.aten.compared_kernels import ComparedKernels, call_kernel, compare_samples
@@ -78,6 +79,20 @@ def test_matrices_of_many_sizes() -> None:
                     torch.linalg.solve_triangular(positive, b, upper=upper)
                     torch.triangular_solve(b, positive, upper=upper, transpose=True)
             assert compared.counts.keys() >= MATRICES
+
+
+def test_factors_of_matrices_that_are_wide_or_tall() -> None:
+    torch.manual_seed(0)
+    with ComparedKernels((1e-4, 1e-4)) as compared:
+        for rows, columns in ((17, 33), (32, 33), (33, 34), (60, 40), (40, 60), (20, 200)):
+            for dtype in DTYPES:
+                a = torch.randn(2, rows, columns, dtype=dtype)
+                torch.linalg.lu(a)
+                torch.lu_unpack(*torch.linalg.lu_factor(a))
+            a[:, :, 3] = 0  # of float64; a column that no row can be taken for
+            torch.linalg.lu(a)
+    assert compared.counts["aten.linalg_lu.default"] == 18
+    assert compared.counts["aten.linalg_lu_factor_ex.default"] == 12
 
 
 def test_reflections_and_the_rest() -> None:
@@ -339,6 +354,26 @@ def test_pivots_that_are_no_rows_are_refused() -> None:
             call_kernel(aten.linalg_ldl_solve.default, (a, rows, b), {}, [b])
         with pytest.raises(Error, match="pivots"):
             call_kernel(aten.linalg_lu_solve.default, (a, rows, b), {}, [b])
+
+
+def test_results_that_lie_where_pivots_do_are_refused() -> None:
+    a, memory = torch.randn(2, 3, 3), torch.zeros(2, 3, 3, dtype=torch.int32)
+    memory[:] = torch.tensor([2, 3, 3], dtype=torch.int32)
+    pivots, out = memory.view(-1)[:6].view(2, 3), memory.view(torch.float32)
+    info = torch.zeros(2, dtype=torch.int32)
+    kept = memory.clone()
+    for name, arguments, results in (
+        ("linalg_lu_solve.out", [a, pivots, a, True, False, out], 1),
+        ("linalg_ldl_solve.out", [a, pivots, a, False, out], 1),
+        ("lu_unpack.out", [a, pivots, True, True, out, a.clone(), a.clone()], 3),
+        ("lu_unpack.out", [a, pivots, True, True, a.clone(), out, a.clone()], 3),
+        ("lu_unpack.out", [a, pivots, True, True, a.clone(), a.clone(), out], 3),
+        ("_linalg_solve_ex.result", [a, a, True, False, out, a.clone(), pivots, info], 4),
+        ("_linalg_solve_ex.result", [a, a, True, False, a.clone(), out, pivots, info], 4),
+    ):
+        with pytest.raises(Error, match="lies where pivots do"):
+            _core.call_operator(f"aten::{name}", arguments, results)
+        assert memory.equal(kept), name
 
 
 def test_matrices_that_do_not_fit_are_refused() -> None:

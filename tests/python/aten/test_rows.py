@@ -238,6 +238,12 @@ def test_what_pytorch_refuses_is_refused(name: str, arguments: list[object], rea
     assert not out.any()
 
 
+def test_rows_are_copied_to_where_the_index_lies() -> None:
+    index = torch.tensor([2, 0, 1])
+    _core.call_operator("polystate::index_copy_", [index, 0, index, index.clone() + 10**9], 1)
+    assert index.equal(torch.tensor([10**9, 10**9 + 1, 10**9 + 2]))
+
+
 def test_a_result_that_lies_where_an_operand_does_is_refused() -> None:
     x, index = torch.arange(6.0).reshape(2, 3), torch.zeros(1, dtype=torch.int64)
     for name, arguments in (

@@ -257,6 +257,29 @@ def test_elements_are_counted() -> None:
     assert len(compared.counts) == 8  # and abs and index
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_numbers_on_an_edge_are_counted_where_pytorch_counts_them(dtype: torch.dtype) -> None:
+    counts = 0
+    with ComparedKernels() as compared:
+        for bins in range(1, 40):
+            for low, high in ((-2.0, 2.0), (0.0, 1.0), (-0.3, 0.6), (1e-3, 7.5)):
+                edges = torch.linspace(low, high, bins + 1).to(dtype)
+                torch.histogram(
+                    torch.cat([edges, torch.zeros(5).to(dtype)]), bins, range=(low, high)
+                )
+                torch.histogram(edges, bins)
+                counts += 2
+        torch.histogramdd(torch.zeros(4, 2).to(dtype), [6, 6], range=[-2.0, 2.0, -2.0, 2.0])
+    assert compared.counts["aten.histogram.bin_ct"] == counts
+
+
+def test_the_median_of_nothing() -> None:
+    with ComparedKernels() as compared:
+        for dtype in ALL:
+            torch.empty(0, dtype=dtype).median()
+    assert compared.counts == {"aten.median.default": len(ALL)}
+
+
 def test_equal_elements_are_put_together() -> None:
     with ComparedKernels() as compared:
         for x in odd_tensors():

@@ -299,6 +299,9 @@ def test_operands_are_broadcast() -> None:
                 continue
         torch.gcd(torch.ones(2, 0, dtype=torch.int64), torch.tensor([3]))
         torch.gcd(torch.arange(3000)[:, None], torch.arange(1, 8))
+        for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
+            x = torch.tensor([torch.iinfo(dtype).min, -6, -3, -1, 0, 2, 9, 64]).to(dtype)
+            torch.gcd(x[:, None], x)
     assert compared.counts["aten.gcd.default"] > 20
 
 

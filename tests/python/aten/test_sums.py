@@ -79,5 +79,20 @@ def test_products_that_wrap_or_overflow() -> None:
     assert compared.counts == {"aten.prod.default": 4, "aten.prod.dim_int": 1}
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_sixteen_bits_are_rounded_each_time(dtype: torch.dtype) -> None:
+    large, small = 2.0 ** (10 if dtype == torch.float16 else 100), 2.0**-20
+    with ComparedKernels() as compared:
+        for x in (
+            torch.tensor([large, large, small]).to(dtype),
+            torch.tensor([[large, 3.0], [large, 0.1], [small, 7.0]]).to(dtype),
+            torch.randn(40, generator=torch.Generator().manual_seed(1)).to(dtype),
+        ):
+            aten.prod.default(x)
+            aten.prod.dim_int(x, 0)
+            aten.prod.default(x.float(), dtype=dtype)
+    assert compared.counts == {"aten.prod.default": 6, "aten.prod.dim_int": 3}
+
+
 def test_samples_of_pytorch() -> None:
     assert compare_samples(["prod"]).keys() == {"aten.prod.default", "aten.prod.dim_int"}

@@ -88,6 +88,15 @@ def test_paddings_that_are_none_are_refused(
     assert not out.any()
 
 
+def test_windows_of_too_many_elements_are_refused() -> None:
+    out = torch.zeros(1, 3, 3, 3, dtype=torch.int64)
+    x, size = torch.ones(1, 2, 2, 2, dtype=torch.int64), 2**30
+    call = [x, (size,), (1,), (size // 2,), False, True, None, out]
+    with pytest.raises(EngineError, match=r"avg_pool3d.*more elements than an int64 counts"):
+        _core.call_operator("aten::avg_pool3d.out", call, 1)
+    assert not out.any()
+
+
 def test_windows_that_are_none_are_refused() -> None:
     for size, stride, padding, divisor, reason in (
         ((0,), (1,), (0,), None, "argument 1 has 0"),

@@ -60,7 +60,7 @@ struct SumWithFactor : Named<kFasterNamespace, Function::kName, kForm> {
   }
 };
 
-struct Product : OfAllNumbers {
+struct ProductOfTwo : OfAllNumbers {
   static constexpr char kName[] = "mul";
   static constexpr bool kReadsNumbersOnce = true;
   template <typename T>
@@ -86,8 +86,8 @@ using Scaled = Faster<Function, kForm, ScalarRule::kSecondKept>;
 std::span<const ListedOperator> arithmetic_operators() {
   return listed<SumWithFactor<Sum, kFormOfTwoAndFactor>, SumWithFactor<Sum, kFormOfNumberAndFactor>,
                 SumWithFactor<Difference, kFormOfTwoAndFactor>,
-                SumWithFactor<Difference, kFormOfNumberAndFactor>, Scaled<Product, kFormOfTwo>,
-                Scaled<Product, kFormOfNumber>, Scaled<Quotient, kFormOfTwo>,
+                SumWithFactor<Difference, kFormOfNumberAndFactor>, Scaled<ProductOfTwo, kFormOfTwo>,
+                Scaled<ProductOfTwo, kFormOfNumber>, Scaled<Quotient, kFormOfTwo>,
                 Scaled<Quotient, kFormOfNumber>>();
 }
 

@@ -11,6 +11,7 @@
 #include "engine/executorch/aten/named.h"
 #include "engine/executorch/aten/near_and_far.h"
 #include "engine/executorch/aten/polynomials.h"
+#include "engine/executorch/aten/special_values.h"
 #include "engine/executorch/operators/listed.h"
 
 // Bessel's functions and Airy's, as Cephes computes them, of a float as of a double: far from zero
@@ -18,10 +19,6 @@
 namespace polystate {
 namespace {
 
-template <typename T>
-constexpr T kInfinity = std::numeric_limits<T>::infinity();
-template <typename T>
-constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 template <typename T>
 constexpr T kTwoOverPi = static_cast<T>(2 * std::numbers::inv_pi);
 template <typename T>

@@ -21,9 +21,6 @@
 namespace polystate {
 namespace {
 
-// Up to this size loops over rows are faster than what divides matrices into blocks.
-constexpr std::int64_t kSmall = 32;
-
 template <typename T>
 T dot(const T* a, const T* b, std::int64_t count) {
   T sum = 0;
@@ -63,7 +60,7 @@ template <typename T>
 std::int32_t factor(MatrixView<T> a, bool upper) {
   if (a.rows() == 0) return 0;
   if (upper) a = a.transpose().eval();
-  const std::int32_t failed = a.rows() <= kSmall ? factor_small(a) : factor_large(a);
+  const std::int32_t failed = a.rows() <= kSmallMatrix ? factor_small(a) : factor_large(a);
   a.template triangularView<Eigen::StrictlyUpper>().setZero();
   if (upper) a = a.transpose().eval();
   return failed;

@@ -28,9 +28,10 @@ void convert_each(const From* from, std::int64_t count, To* to) {
 // x86-64 has instructions that convert halves, which compilers do not use in loops. A processor
 // with AVX2 counts as one only if it has them (core/instruction_set.cc).
 struct Widening {
-  static constexpr auto kScalar = &convert_each<Half, float>;
+  static constexpr auto kScalar = &convert_each<Float16, float>;
 #if defined(__x86_64__)
-  [[gnu::target("avx2,f16c")]] static void avx2(const Half* from, std::int64_t count, float* to) {
+  [[gnu::target("avx2,f16c")]] static void avx2(const Float16* from, std::int64_t count,
+                                                float* to) {
     constexpr std::int64_t kLanes = 8;
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
@@ -44,9 +45,10 @@ struct Widening {
 };
 
 struct Narrowing {
-  static constexpr auto kScalar = &convert_each<float, Half>;
+  static constexpr auto kScalar = &convert_each<float, Float16>;
 #if defined(__x86_64__)
-  [[gnu::target("avx2,f16c")]] static void avx2(const float* from, std::int64_t count, Half* to) {
+  [[gnu::target("avx2,f16c")]] static void avx2(const float* from, std::int64_t count,
+                                                Float16* to) {
     constexpr std::int64_t kLanes = 8;
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
@@ -63,9 +65,9 @@ struct Narrowing {
 template <typename From, typename To>
 void convert(const From* from, std::int64_t count, To* to) {
   const InstructionSet set = best_instruction_set();
-  if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>) {
+  if constexpr (std::is_same_v<From, Float16> && std::is_same_v<To, float>) {
     compiled_for<Widening>(set)(from, count, to);
-  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>) {
+  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Float16>) {
     compiled_for<Narrowing>(set)(from, count, to);
   } else {
     vectorised<&convert_each<From, To>>(set)(from, count, to);

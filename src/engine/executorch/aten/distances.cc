@@ -53,7 +53,7 @@ struct Euclidean {  // p = 2
   }
 };
 
-struct Largest : WithoutRoot {  // p = infinity; PyTorch leaves NaN out here
+struct LargestDifference : WithoutRoot {  // p = infinity; PyTorch leaves NaN out here
   template <typename C>
   C add(C sum, C difference) const {
     return difference > sum ? difference : sum;
@@ -77,7 +77,7 @@ void with_norm(double p, const Work& work) {
   if (p == 0.0) return work(Differing{});
   if (p == 1.0) return work(Absolute{});
   if (p == 2.0) return work(Euclidean{});
-  if (p == std::numeric_limits<double>::infinity()) return work(Largest{});
+  if (p == std::numeric_limits<double>::infinity()) return work(LargestDifference{});
   work(Powers{p});
 }
 

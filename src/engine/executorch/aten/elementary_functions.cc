@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
@@ -69,20 +70,33 @@ struct Xlog1py {
   }
 };
 
+std::uint64_t size_of_integer(std::int64_t x) {
+  return x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+}
+
+// By Euclid's algorithm in `T`, as PyTorch: the smallest number has no size in its type, and makes
+// some results negative.
+template <typename T>
 struct GcdFunction {
   static std::int64_t of(std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(std::gcd(size(a), size(b)));
+    std::int64_t divisor = size(a);
+    std::int64_t rest = size(b);
+    while (divisor != 0) rest = std::exchange(divisor, rest % divisor);
+    return rest;
   }
-  static std::uint64_t size(std::int64_t x) {
-    return x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  }
+  static std::int64_t size(std::int64_t x) { return static_cast<T>(size_of_integer(x)); }
 };
 
 struct Gcd {
   static constexpr OperatorSchema kSchema{
       "aten::gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements<kSchema>(arguments, kIntegerLoops<GcdFunction>);
+    const DType dtype = arguments.tensor(2).dtype();
+    if (!arguments.status()) return arguments.status();
+    return with_element_type(dtype, [&]<typename T>() {
+      using Integer = std::conditional_t<std::is_integral_v<T>, T, std::int64_t>;
+      return compute_elements<kSchema>(arguments, kIntegerLoops<GcdFunction<Integer>>);
+    });
   }
 };
 
@@ -90,10 +104,10 @@ struct Gcd {
 template <typename T>
 struct LcmFunction {
   static std::int64_t of(std::int64_t a, std::int64_t b) {
-    const std::uint64_t divisor = std::gcd(GcdFunction::size(a), GcdFunction::size(b));
+    const std::uint64_t divisor = std::gcd(size_of_integer(a), size_of_integer(b));
     if (divisor == 0) return 0;
-    const std::uint64_t product = GcdFunction::size(a) / divisor * GcdFunction::size(b);
-    return static_cast<std::int64_t>(GcdFunction::size(static_cast<T>(product)));
+    const std::uint64_t product = size_of_integer(a) / divisor * size_of_integer(b);
+    return static_cast<std::int64_t>(size_of_integer(static_cast<T>(product)));
   }
 };
 
@@ -217,7 +231,8 @@ struct Nextafter {
   static Status run(ProgramArguments& arguments) {
     const DType dtype = arguments.tensor(2).dtype();
     Loops loops = vectorised_loops<NextAfter>();
-    if (dtype == DType::kFloat16) loops.of_floats = &each_element<NextOfSixteenBits<Half>, float>;
+    if (dtype == DType::kFloat16)
+      loops.of_floats = &each_element<NextOfSixteenBits<Float16>, float>;
     if (dtype == DType::kBFloat16) {
       loops.of_floats = &each_element<NextOfSixteenBits<BFloat16>, float>;
     }

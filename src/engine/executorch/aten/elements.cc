@@ -70,7 +70,7 @@ Status require_row_major(const TensorArgument& tensor, const char* name) {
 }
 
 float rounded_to_half(DType dtype, float x) {
-  return dtype == DType::kFloat16 ? rounded<Half>(x) : rounded<BFloat16>(x);
+  return dtype == DType::kFloat16 ? rounded<Float16>(x) : rounded<BFloat16>(x);
 }
 
 bool are_places(std::span<const std::int64_t> places, std::int64_t end) {

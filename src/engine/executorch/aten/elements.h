@@ -17,7 +17,7 @@
 
 namespace polystate {
 
-using Half = executorch::aten::Half;
+using Float16 = executorch::aten::Half;
 using BFloat16 = executorch::aten::BFloat16;
 
 // Calls `work.operator()<T>()` with the C++ type of a tensor's elements.
@@ -37,7 +37,7 @@ auto with_element_type(DType dtype, const Work& work) {
     case DType::kInt64:
       return work.template operator()<std::int64_t>();
     case DType::kFloat16:
-      return work.template operator()<Half>();
+      return work.template operator()<Float16>();
     case DType::kBFloat16:
       return work.template operator()<BFloat16>();
     case DType::kFloat32:
@@ -67,7 +67,7 @@ void with_element_size(DType dtype, const Work& work) {
 
 template <typename T>
 inline constexpr bool kIsFloat =
-    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+    std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
 // Whether numbers of a type are floats of 16 bits.
 template <typename T>

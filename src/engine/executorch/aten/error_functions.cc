@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <span>
 #include <type_traits>
@@ -8,16 +7,13 @@
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/polynomials.h"
+#include "engine/executorch/aten/special_values.h"
 #include "engine/executorch/operators/listed.h"
 
 // Functions of the normal distribution: of the error function, and its inverse.
 namespace polystate {
 namespace {
 
-template <typename T>
-constexpr T kInfinity = std::numeric_limits<T>::infinity();
-template <typename T>
-constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 template <typename T>
 constexpr T kRootOfHalf = static_cast<T>(std::numbers::sqrt2 / 2);
 

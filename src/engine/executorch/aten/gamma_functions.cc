@@ -10,6 +10,7 @@
 #include "engine/executorch/aten/incomplete_gamma.h"
 #include "engine/executorch/aten/log_gamma.h"
 #include "engine/executorch/aten/polynomials.h"
+#include "engine/executorch/aten/special_values.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -18,11 +19,6 @@
 // The gamma function's relatives and Hurwitz's zeta function, as Cephes computes them.
 namespace polystate {
 namespace {
-
-template <typename T>
-constexpr T kInfinity = std::numeric_limits<T>::infinity();
-template <typename T>
-constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
 struct Lgamma {
   static constexpr char kName[] = "lgamma";

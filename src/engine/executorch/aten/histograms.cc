@@ -58,14 +58,15 @@ std::int64_t bin_of(T value, const Axis<T>& axis, Finding finding) {
   return std::clamp<std::int64_t>(above - edges.begin() - 1, 0, bins - 1);
 }
 
-// Edges at equal distances, from both ends so that those are exact.
+// Edges at equal distances, from both ends so that those are exact; rounded once, as PyTorch's.
 template <typename T>
 Axis<T> even_axis(std::pair<T, T> ends, std::int64_t bins) {
   Axis<T> axis;
   const T step = (ends.second - ends.first) / static_cast<T>(bins);
   for (std::int64_t i = 0; i <= bins; ++i) {
-    axis.edges.push_back(i < (bins + 1) / 2 ? ends.first + step * static_cast<T>(i)
-                                            : ends.second - step * static_cast<T>(bins - i));
+    axis.edges.push_back(i < (bins + 1) / 2
+                             ? std::fma(step, static_cast<T>(i), ends.first)
+                             : std::fma(-step, static_cast<T>(bins - i), ends.second));
   }
   return axis;
 }

@@ -10,14 +10,13 @@
 
 #include "engine/executorch/aten/gamma_coefficients.h"
 #include "engine/executorch/aten/log_gamma.h"
+#include "engine/executorch/aten/special_values.h"
 
 namespace polystate {
 namespace {
 
 constexpr int kMostTerms = 2000;
 
-template <typename T>
-constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 // Half of the distance from 1 to the next number.
 template <typename T>
 constexpr T kEpsilon = std::numeric_limits<T>::epsilon() / 2;

@@ -252,6 +252,7 @@ struct LinalgLdlSolve {
     const Result<TensorArgument> out =
         arguments.result_at(4, b.dtype(), batch->shape_with(sides->rows(), sides->columns()));
     if (!out) return out.error();
+    if (Status apart = require_apart(pivots, {*out}); !apart) return apart;
     const Matrices results = *Matrices::of(*out, "out");
     for_each_matrix(batch->count(), 2 * size * size * sides->columns(), [&](std::int64_t i) {
       const std::int64_t system = batch->first[static_cast<std::size_t>(i)];

@@ -146,7 +146,7 @@ Solved solve(Columns a, Columns b, double ratio) {
   const PivotedFactors factors = factor(std::move(a));
   const Columns& r = factors.packed;
   const Eigen::Index rank = rank_of(r, ratio);
-  multiply(r, factors.scales, true, b);
+  multiply_by_q(r, factors.scales, true, b);
   Columns ordered = Columns::Zero(r.cols(), b.cols());
   ordered.topRows(rank) = b.topRows(rank);
   if (rank == r.cols()) {
@@ -156,7 +156,7 @@ Solved solve(Columns a, Columns b, double ratio) {
     tall.triangularView<Eigen::StrictlyUpper>().setZero();
     const DoubleVector scales = reflect(tall);
     solve_transposed_triangle(tall, rank, ordered);
-    multiply(tall, scales, false, ordered);
+    multiply_by_q(tall, scales, false, ordered);
   }
   Columns x(r.cols(), b.cols());
   for (Eigen::Index i = 0; i < r.cols(); ++i) {

@@ -108,6 +108,7 @@ struct LinalgSolveEx {
     const Result<TensorArgument> info =
         arguments.result_at(7, DType::kInt32, systems->shape_with({}));
     if (!info) return info.error();
+    if (Status apart = require_apart(*pivots, {*result, *lu, *info}); !apart) return apart;
     const Matrices factors = *Matrices::of(*lu, "LU");
     const Matrices results =
         vectors ? *Matrices::of_vectors(*result, "result") : *Matrices::of(*result, "result");
@@ -164,6 +165,7 @@ struct LinalgLuSolve {
     const Result<TensorArgument> result =
         arguments.result_at(5, b.dtype(), batch->shape_with(sides->rows(), sides->columns()));
     if (!result) return result.error();
+    if (Status apart = require_apart(pivots, {*result}); !apart) return apart;
     const Matrices results = *Matrices::of(*result, "out");
     with_matrix_type(b.dtype(), [&]<typename T>() {
       for_each_matrix(batch->count(), size * sides->rows() * sides->columns(), [&](auto i) {

@@ -185,6 +185,7 @@ struct LuUnpack {
     if (!l) return l.error();
     const auto u = arguments.result_at(6, lu.dtype(), shape(unpack_data, size, factors->columns()));
     if (!u) return u.error();
+    if (Status apart = require_apart(pivots, {*p, *l, *u}); !apart) return apart;
     // Of what is not wanted nothing is read.
     Matrices permutations = *Matrices::of_vectors(*p, "P");
     Matrices lower = *Matrices::of_vectors(*l, "L");

@@ -13,9 +13,6 @@
 namespace polystate {
 namespace {
 
-// Up to this size loops over rows are faster than what divides matrices into blocks.
-constexpr std::int64_t kSmall = 32;
-
 template <typename T>
 void subtract_multiple(T* row, T factor, const T* other, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) row[i] -= factor * other[i];
@@ -59,13 +56,20 @@ std::int32_t factor_small(MatrixView<T> a, Pivots pivots) {
 
 template <typename T>
 std::int32_t factor_large(MatrixView<T> a, Pivots pivots) {
-  Eigen::Matrix<int, Eigen::Dynamic, 1> exchanged(static_cast<Eigen::Index>(pivots.size()));
+  const auto size = static_cast<Eigen::Index>(pivots.size());
+  Eigen::Matrix<int, Eigen::Dynamic, 1> exchanged(size);
   int count = 0;
-  // What Eigen's class of this factorisation is made of, which takes square matrices alone.
+  // What Eigen's class of this factorisation is made of, which takes square matrices alone. It does
+  // not compute columns beyond as many as there are rows.
   const auto first_zero = Eigen::internal::partial_lu_impl<T, Eigen::RowMajor, int>::blocked_lu(
-      a.rows(), a.cols(), a.data(), a.outerStride(), exchanged.data(), count);
-  for (std::size_t i = 0; i < pivots.size(); ++i) {
-    pivots[i] = exchanged[static_cast<Eigen::Index>(i)] + 1;
+      a.rows(), size, a.data(), a.outerStride(), exchanged.data(), count);
+  auto beyond = a.rightCols(a.cols() - size);
+  for (Eigen::Index i = 0; i < size; ++i) {
+    pivots[static_cast<std::size_t>(i)] = exchanged[i] + 1;
+    beyond.row(i).swap(beyond.row(exchanged[i]));
+  }
+  if (beyond.cols() > 0) {
+    a.leftCols(size).template triangularView<Eigen::UnitLower>().solveInPlace(beyond);
   }
   return static_cast<std::int32_t>(first_zero + 1);
 }
@@ -124,13 +128,14 @@ void solve_in_blocks(const MatrixView<T>& a, bool is_transposed, MatrixView<T> b
 template <typename T>
 std::int32_t factor_lu(MatrixView<T> a, Pivots pivots) {
   if (pivots.empty()) return 0;
-  return std::max(a.rows(), a.cols()) <= kSmall ? factor_small(a, pivots) : factor_large(a, pivots);
+  return std::max(a.rows(), a.cols()) <= kSmallMatrix ? factor_small(a, pivots)
+                                                      : factor_large(a, pivots);
 }
 
 template <typename T>
 void solve_triangle(const MatrixView<T>& a, const Triangle& triangle, MatrixView<T> b) {
   if (b.size() == 0) return;
-  if (a.rows() <= kSmall) {
+  if (a.rows() <= kSmallMatrix) {
     if (triangle.is_transposed) {
       substitute_columns(a, triangle, b);
     } else {

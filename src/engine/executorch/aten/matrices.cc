@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/overlap.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -131,6 +132,13 @@ std::vector<std::int64_t> BroadcastBatch::shape_with(std::int64_t rows,
   whole.push_back(rows);
   whole.push_back(columns);
   return whole;
+}
+
+Status require_apart(const TensorArgument& pivots, std::initializer_list<TensorArgument> results) {
+  for (const TensorArgument& each : results) {
+    if (overlap(pivots, each)) return Error{ErrorCode::kEngine, "a result lies where pivots do"};
+  }
+  return {};
 }
 
 Status require_factors(std::span<const std::int32_t> infos) {

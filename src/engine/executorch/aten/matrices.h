@@ -1,16 +1,5 @@
 #pragma once
 
-// Of Eigen only what is under the MPL 2.0. Its assertions abort, and its threads are not ours.
-#ifndef EIGEN_MPL2_ONLY
-#define EIGEN_MPL2_ONLY
-#endif
-#ifndef EIGEN_NO_DEBUG
-#define EIGEN_NO_DEBUG
-#endif
-#ifndef EIGEN_DONT_PARALLELIZE
-#define EIGEN_DONT_PARALLELIZE
-#endif
-
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
@@ -31,6 +20,9 @@ using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>
 template <typename T>
 using MatrixView = Eigen::Map<Matrix<T>>;
 using DoubleVector = Eigen::VectorXd;
+
+// Up to this size loops over rows are faster than what divides matrices into blocks.
+inline constexpr std::int64_t kSmallMatrix = 32;
 
 // Calls `work.operator()<T>()` with float or double, which matrices are of.
 template <typename Work>
@@ -85,6 +77,8 @@ bool is_of_vectors(const TensorArgument& a, const TensorArgument& b);
 // kEngine where they are of two types.
 Status require_same_type(const Matrices& a, const Matrices& b);
 Status require_square(const Matrices& matrices, const char* name);
+// kEngine where a result lies where pivots do, which are read after some of it was written.
+Status require_apart(const TensorArgument& pivots, std::initializer_list<TensorArgument> results);
 // kEngine with the first matrix that could not be factored, whose `infos` is not 0.
 Status require_factors(std::span<const std::int32_t> infos);
 

@@ -27,11 +27,11 @@ using Bits = UnsignedOf<sizeof(T)>;
 
 // The bits of infinity, above which only those of NaN are.
 template <typename T>
-constexpr Bits<T> kInfinity = std::bit_cast<Bits<T>>(std::numeric_limits<T>::infinity());
+constexpr Bits<T> kInfinityBits = std::bit_cast<Bits<T>>(std::numeric_limits<T>::infinity());
 template <>
-constexpr Bits<Half> kInfinity<Half> = 0x7C00;
+constexpr Bits<Float16> kInfinityBits<Float16> = 0x7C00;
 template <>
-constexpr Bits<BFloat16> kInfinity<BFloat16> = 0x7F80;
+constexpr Bits<BFloat16> kInfinityBits<BFloat16> = 0x7F80;
 
 template <typename Key, typename T>
 Key key_of(T x) {
@@ -39,7 +39,7 @@ Key key_of(T x) {
   if constexpr (kIsFloat<T>) {
     const auto bits = std::bit_cast<Bits<T>>(x);
     const auto magnitude = static_cast<Bits<T>>(bits & static_cast<Bits<T>>(~kSign));
-    if (magnitude > kInfinity<T>) return std::numeric_limits<Key>::max();
+    if (magnitude > kInfinityBits<T>) return std::numeric_limits<Key>::max();
     // Zero is in the middle. Below it are negative numbers, those of larger magnitudes first.
     return bits == magnitude ? static_cast<Key>(kSign + magnitude)
                              : static_cast<Key>(kSign - magnitude);

@@ -1,12 +1,12 @@
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "core/compiled_for.h"
 #include "core/instruction_set.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/special_values.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
@@ -18,9 +18,6 @@ namespace {
 
 // Of degrees above, whose recurrence would keep a thread for long, the polynomial is NaN.
 constexpr std::int64_t kMostSteps = 10'000'000;
-
-template <typename T>
-constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
 // The polynomial of a degree from those of degrees 0 and 1; `next(k, q, p)` is that of degree k + 1
 // from those of degrees k and k - 1. It ends at the first that is NaN.

@@ -35,7 +35,7 @@ using executorch::runtime::Span;
 using Shape = std::vector<std::int64_t>;
 
 // What is multiplied, and what that gives.
-struct Operands {
+struct ProductOperands {
   TensorArgument left;                 // [count, rows, depth]
   TensorArgument right;                // [count, depth, columns], or turned
   std::optional<TensorArgument> bias;  // [columns]
@@ -52,7 +52,7 @@ struct Operands {
 };
 
 // Of one type, row by row; `out` among them.
-Status check(const Operands& operands, const TensorArgument& out) {
+Status check(const ProductOperands& operands, const TensorArgument& out) {
   for (const TensorArgument* operand : {&operands.left, &operands.right}) {
     if (operand->dtype() != out.dtype()) return refused("the operands differ in type");
     if (!operand->is_row_major()) return refused("an operand does not lie row by row");
@@ -63,7 +63,7 @@ Status check(const Operands& operands, const TensorArgument& out) {
 
 // Two matrices, or as many pairs of them.
 template <int kRank>
-Result<Operands> operands_of_pairs(ProgramArguments& arguments) {
+Result<ProductOperands> operands_of_pairs(ProgramArguments& arguments) {
   const TensorArgument left = arguments.tensor(0);
   const TensorArgument right = arguments.tensor(1);
   const TensorArgument out = arguments.tensor(2);
@@ -71,7 +71,7 @@ Result<Operands> operands_of_pairs(ProgramArguments& arguments) {
   if (left.rank() != kRank || right.rank() != kRank || out.rank() != kRank) {
     return refused("the operands are no matrices");
   }
-  Operands found{.left = left, .right = right, .bias = std::nullopt, .shape = {}};
+  ProductOperands found{.left = left, .right = right, .bias = std::nullopt, .shape = {}};
   found.count = kRank == 3 ? left.size(0) : 1;
   found.rows = left.size(kRank - 2);
   found.depth = left.size(kRank - 1);
@@ -85,7 +85,7 @@ Result<Operands> operands_of_pairs(ProgramArguments& arguments) {
   return found;
 }
 
-Result<Operands> operands_of_linear(ProgramArguments& arguments) {
+Result<ProductOperands> operands_of_linear(ProgramArguments& arguments) {
   const TensorArgument input = arguments.tensor(0);
   const TensorArgument weight = arguments.tensor(1);
   const std::optional<TensorArgument> bias = arguments.optional_tensor(2);
@@ -95,7 +95,7 @@ Result<Operands> operands_of_linear(ProgramArguments& arguments) {
       input.size(input.rank() - 1) != weight.size(1)) {
     return refused("input and weight do not fit each other");
   }
-  Operands found{.left = input, .right = weight, .bias = bias, .shape = {}};
+  ProductOperands found{.left = input, .right = weight, .bias = bias, .shape = {}};
   found.depth = weight.size(1);
   found.rows = found.depth == 0 ? 0 : input.element_count() / found.depth;
   found.columns = weight.size(0);
@@ -121,7 +121,7 @@ void fill(const TensorArgument& out, const std::optional<TensorArgument>& bias) 
   });
 }
 
-void multiply(const Operands& operands, const TensorArgument& out) {
+void multiply(const ProductOperands& operands, const TensorArgument& out) {
   const std::optional<TensorArgument>& bias = operands.bias;
   multiply_pairs({.left = operands.left.data<float>(),
                   .right = operands.right.data<float>(),
@@ -160,7 +160,7 @@ struct Linear {
 template <typename Operator, const auto& kNamespace>
 struct ProductIn : Named<kNamespace, Operator::kForm> {
   static Status run(ProgramArguments& arguments) {
-    const Result<Operands> operands = Operator::kRead(arguments);
+    const Result<ProductOperands> operands = Operator::kRead(arguments);
     if (!operands) return operands.error();
     const std::size_t place = ProductIn::kSchema.argument_count() - 1;
     const Result<TensorArgument> out = arguments.result_at(place, operands->shape);
@@ -195,7 +195,7 @@ struct ProductIn : Named<kNamespace, Operator::kForm> {
   static bool is_executorchs(Span<EValue*> stack) {
     ProgramArguments arguments({stack.data(), stack.size()}, ProductIn::kSchema.argument_count());
     if (!arguments.status() || arguments.tensor(0).dtype() == DType::kFloat32) return false;
-    const Result<Operands> operands = Operator::kRead(arguments);
+    const Result<ProductOperands> operands = Operator::kRead(arguments);
     return operands && operands->has_products();
   }
 };

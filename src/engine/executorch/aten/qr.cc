@@ -165,7 +165,7 @@ struct Ormqr {
     for_each_matrix(vectors->count(), cost, [&](std::int64_t i) {
       Columns product = factors->copy(i);
       if (!left) product.transposeInPlace();  // X Q = (Q^T X^T)^T
-      multiply(vectors->copy(i), scales->copy(i).col(0), transpose == left, product);
+      multiply_by_q(vectors->copy(i), scales->copy(i).col(0), transpose == left, product);
       if (!left) product.transposeInPlace();
       products.set(i, product);
     });

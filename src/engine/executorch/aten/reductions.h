@@ -45,6 +45,15 @@ struct Times {
   }
 };
 
+// A product is rounded to T each time, as where PyTorch multiplies in 16 bits.
+template <typename T>
+struct TimesRoundedTo : Times {
+  template <typename V>
+  static V of(V a, V b) {
+    return static_cast<V>(static_cast<T>(a * b));
+  }
+};
+
 // NaN where there is one.
 struct Larger {
   template <typename V>

@@ -39,7 +39,8 @@ DoubleVector reflect(Columns& a) {
   return scales;
 }
 
-void multiply(const Columns& packed, const DoubleVector& scales, bool is_transposed, Columns& x) {
+void multiply_by_q(const Columns& packed, const DoubleVector& scales, bool is_transposed,
+                   Columns& x) {
   const Eigen::Index count = scales.size();
   for (Eigen::Index step = 0; step < count; ++step) {
     const Eigen::Index i = is_transposed ? step : count - 1 - step;

@@ -22,6 +22,7 @@ double reflect_column(Columns& a, Eigen::Index i);
 DoubleVector reflect(Columns& a);
 
 // Q X, or Q^T X, in place of X, where Q is the product of all reflections.
-void multiply(const Columns& packed, const DoubleVector& scales, bool is_transposed, Columns& x);
+void multiply_by_q(const Columns& packed, const DoubleVector& scales, bool is_transposed,
+                   Columns& x);
 
 }  // namespace polystate

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ namespace polystate {
 namespace {
 
 // What an operator goes over, and its two results.
-struct Operands {
+struct LaneOperands {
   TensorArgument self;
   Lanes lanes;
   TensorArgument values;
@@ -41,9 +42,9 @@ struct Positions {
 };
 
 // Results of `self`'s shape, or of that with `size` elements along the dimension.
-Result<Operands> operands_of_lines(ProgramArguments& arguments, Positions positions,
-                                   std::optional<std::int64_t> size = {}) {
-  Operands operands;
+Result<LaneOperands> operands_of_lines(ProgramArguments& arguments, Positions positions,
+                                       std::optional<std::int64_t> size = {}) {
+  LaneOperands operands;
   operands.self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(positions.dimension);
   if (!arguments.status()) return arguments.status().error();
@@ -69,9 +70,9 @@ Result<Operands> operands_of_lines(ProgramArguments& arguments, Positions positi
 
 // Results of one element for each lane, which has `rank` elements at least; a bool `keepdim`
 // follows the dimension.
-Result<Operands> operands_of_lanes(ProgramArguments& arguments, Positions positions,
-                                   std::int64_t rank) {
-  Operands operands;
+Result<LaneOperands> operands_of_lanes(ProgramArguments& arguments, Positions positions,
+                                       std::int64_t rank) {
+  LaneOperands operands;
   operands.self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(positions.dimension);
   const bool keeps_dimension = arguments.boolean(positions.dimension + 1);
@@ -105,7 +106,7 @@ void copy_element(const TensorArgument& from, std::int64_t place, const TensorAr
 
 // Copies the elements of a lane that begins at `start`, in the order that its keys are in now.
 template <typename Key>
-void write_lane(const Operands& operands, std::int64_t start,
+void write_lane(const LaneOperands& operands, std::int64_t start,
                 const std::vector<Placed<Key>>& lane) {
   const std::int64_t step = operands.lanes.inner;
   auto* index = elements<std::int64_t>(operands.indices).data() + start;
@@ -131,7 +132,7 @@ void turn_round(std::vector<Placed<Key>>& lane) {
 }
 
 template <typename Key>
-void sort_lanes(const Operands& operands, bool descending) {
+void sort_lanes(const LaneOperands& operands, bool descending) {
   const OrderKeys<Key> keys(operands.self);
   const Lanes& lanes = operands.lanes;
   for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
@@ -149,7 +150,7 @@ void sort_lanes(const Operands& operands, bool descending) {
 // Equal elements stay in their order whether or not that is asked for.
 Status sort(ProgramArguments& arguments, Positions positions) {
   const bool descending = arguments.boolean(positions.dimension + 1);
-  const Result<Operands> operands = operands_of_lines(arguments, positions);
+  const Result<LaneOperands> operands = operands_of_lines(arguments, positions);
   if (!operands) return operands.error();
   with_key_type(operands->self.dtype(), operands->lanes.size,
                 [&]<typename Key>() { sort_lanes<Key>(*operands, descending); });
@@ -189,7 +190,7 @@ void for_each_keyed_lane(const OrderKeys<Key>& keys, const Lanes& lanes, const W
 // Calls `find(keys, lane)` for the keys of each lane, which it may reorder: it returns the one that
 // is the result's.
 template <typename Find>
-void find_in_lanes(const Operands& operands, const Find& find) {
+void find_in_lanes(const LaneOperands& operands, const Find& find) {
   const Lanes& lanes = operands.lanes;
   auto* const indices = elements<std::int64_t>(operands.indices).data();
   with_key_type(operands.self.dtype(), lanes.size, [&]<typename Key>() {
@@ -246,7 +247,7 @@ struct Kthvalue {
       "values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
   static Status run(ProgramArguments& arguments) {
     const std::int64_t k = arguments.integer(1);
-    const Result<Operands> operands =
+    const Result<LaneOperands> operands =
         operands_of_lanes(arguments, {.dimension = 2, .values = 4}, k);
     if (!operands) return operands.error();
     find_in_lanes(*operands, [k](const auto&, auto& lane) { return element_of_rank(lane, k - 1); });
@@ -255,7 +256,7 @@ struct Kthvalue {
 };
 
 // How a median is found.
-struct Wanted {
+struct MedianRule {
   bool leaves_nan_out;
   bool by_place;  // equal elements stay in their order
 };
@@ -264,10 +265,10 @@ struct Wanted {
 // that of nothing but NaN nth_element chooses, as in PyTorch.
 template <typename Key>
 Placed<Key> median_of(const OrderKeys<Key>& keys, std::vector<Placed<Key>>& lane,
-                      const Wanted& wanted) {
+                      const MedianRule& rule) {
   const auto is_nan = [&](const Placed<Key>& each) { return keys.is_nan(each.key); };
   auto numbers = static_cast<std::int64_t>(lane.size());
-  if (wanted.leaves_nan_out) {
+  if (rule.leaves_nan_out) {
     numbers -= std::ranges::count_if(lane, is_nan);
   } else if (const auto nan = std::ranges::find_if(lane, is_nan); nan != lane.end()) {
     return *nan;
@@ -275,13 +276,14 @@ Placed<Key> median_of(const OrderKeys<Key>& keys, std::vector<Placed<Key>>& lane
   const auto middle = lane.begin() + std::max<std::int64_t>(numbers - 1, 0) / 2;
   std::ranges::nth_element(lane, middle, [&](const Placed<Key>& a, const Placed<Key>& b) {
     if (a.key != b.key) return a.key < b.key;
-    return wanted.by_place && !keys.is_nan(a.key) && a.place < b.place;
+    return rule.by_place && !keys.is_nan(a.key) && a.place < b.place;
   });
   return *middle;
 }
 
 Status median_along(ProgramArguments& arguments, bool leaves_nan_out) {
-  const Result<Operands> operands = operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
+  const Result<LaneOperands> operands =
+      operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
   if (!operands) return operands.error();
   find_in_lanes(*operands, [leaves_nan_out](const auto& keys, auto& lane) {
     return median_of(keys, lane, {.leaves_nan_out = leaves_nan_out, .by_place = true});
@@ -294,6 +296,8 @@ template <typename T>
 T median_of_nothing() {
   if constexpr (kIsFloat<T>) {
     return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return true;
   } else if constexpr (sizeof(T) >= sizeof(std::int32_t)) {
     return std::numeric_limits<T>::min();
   } else {
@@ -376,7 +380,7 @@ struct Mode {
       "aten::mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, "
       "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
   static Status run(ProgramArguments& arguments) {
-    const Result<Operands> operands =
+    const Result<LaneOperands> operands =
         operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
     if (!operands) return operands.error();
     find_in_lanes(*operands, [](const auto& keys, auto& lane) { return mode_of(keys, lane); });
@@ -410,7 +414,7 @@ void put_largest_first(std::vector<Placed<Key>>& lane, std::int64_t k) {
 }
 
 template <typename Key>
-void find_top(const Operands& operands, std::int64_t k, bool largest) {
+void find_top(const LaneOperands& operands, std::int64_t k, bool largest) {
   const Lanes& lanes = operands.lanes;
   auto* const indices = elements<std::int64_t>(operands.indices).data();
   const OrderKeys<Key> keys(operands.self);
@@ -436,8 +440,8 @@ struct TopK {
   static Status run(ProgramArguments& arguments) {
     const std::int64_t given = arguments.integer(1);
     const bool largest = arguments.boolean(3);
-    const Result<Operands> operands = operands_of_lines(arguments, {.dimension = 2, .values = 5},
-                                                        std::max<std::int64_t>(given, 0));
+    const Result<LaneOperands> operands = operands_of_lines(
+        arguments, {.dimension = 2, .values = 5}, std::max<std::int64_t>(given, 0));
     if (!operands) return operands.error();
     const std::int64_t size = operands->lanes.size;
     if (given < 0 || given > size) {

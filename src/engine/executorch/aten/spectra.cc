@@ -143,7 +143,7 @@ void choose_signs(SingularVectors& found) {
 }
 
 // What is computed of each matrix of a batch.
-struct Wanted {
+struct WantedVectors {
   bool vectors;
   bool full_bases;  // also those vectors that belong to no singular value
   bool float32;     // the numbers and results are those of float32
@@ -152,7 +152,8 @@ struct Wanted {
 // Decomposes [m, n], m >= n, by the eigenvalues of A^T A, in a third of the time. False where
 // singular values are so far apart that squares lose digits that float32 has: vectors are off by
 // n * 2^-53 times the ratio of the largest and the smallest square.
-bool decompose_by_squares(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
+bool decompose_by_squares(const Eigen::MatrixXd& a, const WantedVectors& wanted,
+                          SingularVectors& found) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares(
       a.transpose() * a, wanted.vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
   if (squares.info() != Eigen::Success) return false;
@@ -167,7 +168,8 @@ bool decompose_by_squares(const Eigen::MatrixXd& a, const Wanted& wanted, Singul
 }
 
 // The same of any [m, n] for which that is exact enough and faster; false where it is not.
-bool decompose_small(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
+bool decompose_small(const Eigen::MatrixXd& a, const WantedVectors& wanted,
+                     SingularVectors& found) {
   constexpr Eigen::Index kLargest = 32;  // of these it was measured to be faster
   const bool needs_more_vectors = wanted.full_bases && a.rows() != a.cols();
   if (!wanted.float32 || needs_more_vectors || std::min(a.rows(), a.cols()) > kLargest) {
@@ -180,7 +182,7 @@ bool decompose_small(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVec
 }
 
 // The same of any [m, n] with elements; false where that failed.
-bool decompose_any(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
+bool decompose_any(const Eigen::MatrixXd& a, const WantedVectors& wanted, SingularVectors& found) {
   unsigned options = 0;
   if (wanted.vectors) {
     options = wanted.full_bases ? Eigen::ComputeFullU | Eigen::ComputeFullV
@@ -196,7 +198,7 @@ bool decompose_any(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVecto
 }
 
 // A [m, n] in terms of singular values and vectors; false where that failed.
-bool decompose(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& found) {
+bool decompose(const Eigen::MatrixXd& a, const WantedVectors& wanted, SingularVectors& found) {
   if (a.size() == 0) {
     found.left.setIdentity(a.rows(), wanted.full_bases ? a.rows() : 0);
     found.right.setIdentity(a.cols(), wanted.full_bases ? a.cols() : 0);
@@ -209,7 +211,7 @@ bool decompose(const Eigen::MatrixXd& a, const Wanted& wanted, SingularVectors& 
 
 // One matrix, into the results of its batch.
 bool decompose_into(const Spectra& spectra, std::int64_t index, const Eigen::MatrixXd& matrix,
-                    const Wanted& wanted) {
+                    const WantedVectors& wanted) {
   if (!matrix.allFinite()) {
     spectra.fill_with_nan(index);
     return true;
@@ -254,7 +256,7 @@ struct LinalgSvd {
     if (!vh) return vh.error();
     Spectra spectra{*Matrices::of_vectors(*s, "S"), {}};
     if (has_vectors) spectra.vectors = {*Matrices::of(*u, "U"), *Matrices::of(*vh, "Vh")};
-    const Wanted wanted{has_vectors, full, a.dtype() == DType::kFloat32};
+    const WantedVectors wanted{has_vectors, full, a.dtype() == DType::kFloat32};
     std::atomic<bool> failed = false;
     for_each_matrix(matrices->count(), 20 * rows * columns * size, [&](std::int64_t i) {
       if (!decompose_into(spectra, i, matrices->copy(i), wanted)) failed = true;

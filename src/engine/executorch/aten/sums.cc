@@ -336,9 +336,25 @@ bool converts_first(DType dtype, DType of_results, Reduction reduction) {
 }
 
 template <typename Number>
+void multiply(const ReductionCall& call, const ReadAs<Number>& values) {
+  const Results<Number> results(call.out);
+  if constexpr (std::is_same_v<Number, float>) {
+    if (call.out.dtype() == DType::kFloat16) {
+      reduce<InTheirType<TimesRoundedTo<Float16>, float>>(call.operands, values, results);
+      return;
+    }
+    if (call.out.dtype() == DType::kBFloat16) {
+      reduce<InTheirType<TimesRoundedTo<BFloat16>, float>>(call.operands, values, results);
+      return;
+    }
+  }
+  reduce<InTheirType<Times, Number>>(call.operands, values, results);
+}
+
+template <typename Number>
 void combine(const ReductionCall& call, const ReadAs<Number>& values, Reduction reduction) {
   if (reduction == Reduction::kProduct) {
-    reduce<InTheirType<Times, Number>>(call.operands, values, Results<Number>(call.out));
+    multiply(call, values);
     return;
   }
   std::optional<std::int64_t> each;
@@ -411,7 +427,7 @@ struct Mean {
   }
 };
 
-struct Product {
+struct ProductOfAll {
   static constexpr OperatorSchema kSchema{
       "polystate_faster::prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> "
       "Tensor(a!)"};
@@ -448,7 +464,7 @@ struct Amin {
 }  // namespace
 
 std::span<const ListedOperator> sum_operators() {
-  return listed<Amax, Amin, Mean, Product, ProductAlong, Sum>();
+  return listed<Amax, Amin, Mean, ProductOfAll, ProductAlong, Sum>();
 }
 
 }  // namespace polystate

@@ -40,6 +40,13 @@ struct Grid {
   Triple results{1, 1, 1};
 };
 
+// Whether an int64 holds how many elements there are in a window.
+bool are_countable(const Triple& kernel) {
+  std::int64_t count = 0;
+  return !__builtin_mul_overflow(kernel[0], kernel[1], &count) &&
+         !__builtin_mul_overflow(count, kernel[2], &count);
+}
+
 // How many windows a dimension has.
 std::int64_t window_count(const Grid& grid, std::size_t i, std::int64_t size) {
   const std::int64_t reach = grid.dilation[i] * (grid.kernel[i] - 1) + 1;
@@ -256,6 +263,9 @@ Status means_of_windows(ProgramArguments& arguments, std::size_t rank) {
   const Result<TensorArgument> out = arguments.result_at(7, dtype, planes->shape(grid->results));
   if (!out) return out.error();
   if (out->element_count() == 0) return {};
+  if (with_padding && !given && !are_countable(grid->kernel)) {
+    return refused("a window has more elements than an int64 counts");
+  }
   const auto divisor = [&](const Window& depth, const Window& height, const Window& width) {
     if (given) return *given;
     if (with_padding) return depth.padded * height.padded * width.padded;

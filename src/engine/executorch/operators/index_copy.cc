@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -18,15 +17,16 @@ namespace {
 
 using executorch::aten::ScalarType;
 
-// The rows that `index` names, each checked against the dimension's size.
-Result<std::span<const std::int64_t>> checked_rows(const EtTensor& index, std::int64_t size) {
+// The rows that `index` names, each checked against the dimension's size. A copy: where `index`
+// lies in what is written, it would change after it was checked.
+Result<std::vector<std::int64_t>> checked_rows(const EtTensor& index, std::int64_t size) {
   if (index.scalar_type() != ScalarType::Long || index.dim() > 1) {
     return Error{ErrorCode::kEngine, "index is not a vector of int64 but of shape " +
                                          to_string(index) + " and type " +
                                          type_text(index.scalar_type())};
   }
-  const std::span rows(index.const_data_ptr<std::int64_t>(),
-                       static_cast<std::size_t>(index.numel()));
+  const auto* const first = index.const_data_ptr<std::int64_t>();
+  std::vector<std::int64_t> rows(first, first + index.numel());
   for (const std::int64_t row : rows) {
     if (row < 0 || row >= size) {
       return Error{ErrorCode::kEngine, "index " + std::to_string(row) + " of a dimension of " +
@@ -53,7 +53,7 @@ Status IndexCopy::run(ProgramArguments& arguments) {
   if (!dimension) {
     return dimension.error();
   }
-  const Result<std::span<const std::int64_t>> rows =
+  const Result<std::vector<std::int64_t>> rows =
       checked_rows(index, self.dim() == 0 ? 1 : self.sizes()[*dimension]);
   if (!rows) {
     return rows.error();

@@ -47,7 +47,7 @@ Result<TensorArgument> resized(const EtTensor& out, DType dtype,
   bool fits = true;
   std::vector<SizesType> sizes;
   for (const std::int64_t size : shape) {
-    fits = fits && size <= std::numeric_limits<SizesType>::max();
+    fits = fits && size >= 0 && size <= std::numeric_limits<SizesType>::max();
     sizes.push_back(static_cast<SizesType>(size));
   }
   if (!fits || executorch::ET_RUNTIME_NAMESPACE::resize_tensor(out, {sizes.data(), sizes.size()}) !=
