@@ -18,13 +18,14 @@ from polystate.export.tracing.complex_parts import Complex
 from tests.support.operator_entries import operator_entries
 
 MOVING = """
-    atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors broadcast_to cat chunk clone
-    column_stack contiguous diag diag_embed diagflat diagonal diagonal_scatter diff dsplit dstack
-    expand expand_as flatten flip fliplr flipud gather hsplit hstack index_add index_copy index_fill
-    index_put index_select masked_fill masked_scatter meshgrid movedim narrow nn.functional.pad
-    permute ravel repeat reshape reshape_as roll rot90 scatter scatter_add select split
-    split_with_sizes squeeze stack sum_to_size T t H mT mH take take_along_dim tensor_split tile
-    transpose tril triu unbind unflatten unfold unsqueeze view view_as vsplit vstack where
+    argwhere atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors broadcast_to cat chunk
+    clone column_stack contiguous diag diag_embed diagflat diagonal diagonal_scatter diff dsplit
+    dstack expand expand_as flatten flip fliplr flipud gather hsplit hstack index_add index_copy
+    index_fill index_put index_select masked_fill masked_scatter masked_select meshgrid movedim
+    narrow nn.functional.pad nonzero permute ravel repeat repeat_interleave reshape reshape_as roll
+    rot90 scatter scatter_add select split split_with_sizes squeeze stack sum_to_size T t H mT mH
+    take take_along_dim tensor_split tile transpose tril triu unbind unflatten unfold unsqueeze view
+    view_as vsplit vstack where
 """
 ARITHMETIC = """
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bmm conj conj_physical cross div dot einsum
@@ -209,6 +210,62 @@ def test_views_of_what_is_made_of_real_tensors_are_views() -> None:
     with ComplexAsParts():
         found = changed(*given())
     torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+
+
+def test_views_follow_what_they_are_views_of() -> None:
+    def changed(x: Tensor, y: Tensor) -> list[Any]:
+        z = torch.complex(x, y)
+        conjugate, part = z.conj(), z[1:]
+        z.mul_(2j)
+        conjugate.imag.add_(1)
+        w = z * 1j
+        row = torch.view_as_real(w[0])
+        row.mul_(3)
+        row[0] = 7
+        part.mul_(1 + 1j)
+        return [conjugate * 1, conjugate.real, conjugate.imag * 1, w, z, part]
+
+    def given() -> tuple[Tensor, Tensor]:
+        return torch.arange(6.0).reshape(2, 3), torch.linspace(-1, 1, 6).reshape(2, 3)
+
+    with ComplexAsParts():
+        found = changed(*given())
+    torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+
+
+def test_other_shapes_in_place_are_views() -> None:
+    def changed(x: Tensor, y: Tensor) -> list[Any]:
+        z = torch.complex(x, y)
+        row = z[0]
+        z.t_()
+        z.mul_(2j)
+        wide, conjugate = z.clone(), z.clone().conj()
+        wide.unsqueeze_(0).transpose_(0, 2).squeeze_(-1).requires_grad_(False)
+        conjugate.swapaxes_(0, 1)[0] = 1j
+        return [row, z, wide, conjugate * 1]
+
+    def given() -> tuple[Tensor, Tensor]:
+        return torch.arange(9.0).reshape(3, 3), torch.linspace(-1, 1, 9).reshape(3, 3)
+
+    with ComplexAsParts():
+        found = changed(*given())
+    torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+
+
+def test_complex_arguments_beside_the_first() -> None:
+    x, z = torch.tensor([1.0, -2.0, 3.0]), of(1j, 2 - 1j, 3)
+
+    def made(z: Any) -> list[Any]:
+        return [
+            *(z.where(x > 0, 2 * z), x.where(x > 0, z), torch.where(x > 0, z, 1j)),
+            *(torch.diff(z, prepend=2j * z[:1]), z.diff(2, append=z[1:]), torch.diff(z, n=0)),
+            *(z.repeat_interleave(torch.tensor([2, 0, 1])), z.view(1, 3).expand_as(z.expand(2, 3))),
+        ]
+
+    expected = made(z)
+    with ComplexAsParts():
+        found = made(in_parts(z))
+    torch.testing.assert_close([whole(each) for each in found], expected)
 
 
 def test_what_is_asked_of_complex_numbers() -> None:

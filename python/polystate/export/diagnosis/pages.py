@@ -23,6 +23,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     (r"has no maximum, and memory is planned", "dimension_without_maximum"),
     (r"is no tensor but a Python", "result_of_python"),
     (r"is complex32, of which", "complex_half"),
+    (r"a branch of torch\.cond, .* computes with complex numbers", "complex_branches"),
     (r"returns a tensor that is sparse", "sparse_result"),
     (r"the example .* is sparse", "sparse_input"),
     (r"(parameter|buffer|attribute) '.*' is on the device 'meta'", "weights_without_values"),

@@ -279,6 +279,14 @@ _KINDS = (
         "return copies: lambda x: x[:2].clone()",
     ),
     _Kind(
+        "complex_branches",
+        (r"complex_parts\.Complex object",),
+        "complex numbers are given to torch.cond, or to a function that torch maps, and a program "
+        "has them as pairs of real ones elsewhere alone",
+        "compute both branches, and choose: torch.where(p, a, b); or give the branches both parts: "
+        "(z.real, z.imag)",
+    ),
+    _Kind(
         "cond_results_differ",
         (
             "When merging two branches' output",

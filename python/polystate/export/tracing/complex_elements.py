@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polystate.export.tracing.complex_comparisons import is_true
 from polystate.export.tracing.complex_parts import (
     Complex,
     is_complex,
@@ -196,9 +197,48 @@ def block_diag(*tensors: Any) -> Complex:
 
 
 @learned
-def where(condition: Tensor, input: Any, other: Any) -> Complex:
+def where(condition: Any, input: Any, other: Any) -> Complex:
+    if not (isinstance(condition, Tensor) and condition.dtype in (torch.bool, torch.uint8)):
+        condition, input = input, condition  # the method of a tensor comes with that first
     (x, y), (u, v) = parts(input), parts(other)
     return Complex(torch.where(condition, x, u), torch.where(condition, y, v))
+
+
+@learned
+def diff(z: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Complex:
+    each = [Complex.of(part) for part in (prepend, z, append) if part is not None]
+    x, y = (torch.cat(part, dim) for part in ([e.real for e in each], [e.imag for e in each]))
+    return Complex(torch.diff(x, n, dim), torch.diff(y, n, dim))
+
+
+@learned
+def repeat_interleave(z: Complex, repeats: Any, dim: int | None = None, **options: Any) -> Complex:
+    if isinstance(repeats, Tensor):  # one size for both parts
+        if dim is None:
+            z, dim = z.flatten(), 0
+        counts = repeats.expand(z.shape[dim])
+        places = torch.repeat_interleave(counts, **options)
+        return Complex(z.real.index_select(dim, places), z.imag.index_select(dim, places))
+    x, y = (each.repeat_interleave(repeats, dim, **options) for each in (z.real, z.imag))
+    return Complex(x, y)
+
+
+@learned
+def masked_select(z: Any, mask: Tensor) -> Complex:
+    z, mask = Complex.of(z), torch.as_tensor(mask)
+    shape = torch.broadcast_shapes(z.shape, mask.shape)  # type: ignore[no-untyped-call]
+    return z.expand(shape)[mask.expand(shape)]  # type: ignore[no-any-return]
+
+
+@learned
+def nonzero(z: Complex, *, as_tuple: bool = False) -> Any:
+    places: Any = torch.nonzero
+    return places(is_true(z), as_tuple=as_tuple)
+
+
+@learned
+def argwhere(z: Complex) -> Tensor:
+    return torch.argwhere(is_true(z))
 
 
 @learned

@@ -7,9 +7,9 @@ from typing import Any
 # What moves, repeats, chooses or adds up elements does the same with both parts.
 _MOVING = """
     broadcast_to channel_shuffle chunk clone contiguous cumsum detach diag diag_embed diagflat
-    diagonal diff dsplit expand expand_as flatten flip fliplr flipud gather getitem hsplit
+    diagonal dsplit expand expand_as flatten flip fliplr flipud gather getitem hsplit
     index_select mean moveaxis movedim nan_to_num narrow neg permute pixel_shuffle
-    pixel_unshuffle ravel repeat repeat_interleave reshape reshape_as roll rot90 select split
+    pixel_unshuffle ravel repeat reshape reshape_as roll rot90 select split
     split_with_sizes squeeze sum sum_to_size swapaxes swapdims t take take_along_dim
     tensor_split tile trace transpose tril triu unbind unflatten unfold unsqueeze view view_as
     vsplit
@@ -48,6 +48,10 @@ _OTHER_NAMES = {
     "unsafe_chunk": "chunk",
     "unsafe_split": "split",
 }
+# Of these, what takes the shape of another tensor, whose values do not count.
+SHAPED_AS_ANOTHER = frozenset(("expand_as", "reshape_as", "view_as"))
+# What gives a tensor another shape where it lies, and not other values.
+RESHAPING = frozenset(("squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"))
 # What writes rows of a tensor writes the same rows of its pairs.
 WRITING_ROWS = frozenset(("index_add_", "index_copy_"))
 # Operators of Python whose operands come in the other order.

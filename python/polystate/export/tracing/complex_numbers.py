@@ -15,8 +15,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from polystate.export.tracing import complex_functions  # noqa: F401  (what has been learned)
+from polystate.export.tracing.complex_copies import follow
 from polystate.export.tracing.complex_names import name_of
-from polystate.export.tracing.complex_parts import Complex, follow, knows, polar, real_type
+from polystate.export.tracing.complex_parts import Complex, knows, polar, real_type
 from polystate.export.tracing.fourier import TRANSFORMS
 
 # Functions that make tensors of a type; they are asked for tensors of the parts' type.

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
+from polystate.export.tracing.complex_copies import tie
 from polystate.export.tracing.complex_names import (
     ATTRIBUTES,
     PART_BY_PART,
+    RESHAPING,
+    SHAPED_AS_ANOTHER,
     SIGNED,
     SWAPPED,
     WRITING_ROWS,
@@ -31,6 +34,12 @@ def real_type(dtype: torch.dtype) -> torch.dtype:
 
 class NotLearnedError(AttributeError, TypeError):
     """Raised for a function that is not computed by parts: ``hasattr`` is then false."""
+
+
+def _not_learned(what: str) -> NotLearnedError:
+    return NotLearnedError(
+        f"an export writes complex numbers as their parts, and has not learned '{what}' of them"
+    )
 
 
 class Complex:
@@ -122,11 +131,11 @@ class Complex:
             return lambda *args, **kwargs: self.functions[name](self, *args, **kwargs)
         if name in WRITING_ROWS and self._pairs is not None:
             return lambda *args, **kwargs: self._write_rows(name, *args, **kwargs)
+        if name in RESHAPING:
+            return lambda *args, **kwargs: self._become(getattr(self, name[:-1])(*args, **kwargs))
         if name.endswith("_") and not name.startswith("_"):
             return lambda *args, **kwargs: self._change(getattr(self, name[:-1])(*args, **kwargs))
-        raise NotLearnedError(
-            f"an export writes complex numbers as their parts, and has not learned '{name}' of them"
-        )
+        raise _not_learned(name)
 
     def _same(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
         if self._conjugate_of is not None and name not in SIGNED:
@@ -137,6 +146,10 @@ class Complex:
             return tuple(each.conj() for each in found)
         method = getattr(Tensor, "__getitem__" if name == "getitem" else name, None)
         method = method or getattr(torch.nn.functional, name, None) or getattr(torch, name)
+        if name not in SHAPED_AS_ANOTHER and any(
+            isinstance(each, Complex) for each in (*args, *kwargs.values())
+        ):
+            raise _not_learned(f"{name} with several complex arguments")
         args, kwargs = [_of_parts(a) for a in args], {k: _of_parts(v) for k, v in kwargs.items()}
         real, imag = method(self.real, *args, **kwargs), method(self.imag, *args, **kwargs)
         if isinstance(real, Tensor):
@@ -150,7 +163,6 @@ class Complex:
             return self
         if self._conjugate_of is not None:  # it is a view of that number
             self._conjugate_of._change(value.conj())
-            self._conjugate()
             return self
         self._own()
         if self._pairs is not None:  # both parts at once
@@ -158,6 +170,16 @@ class Complex:
             return self
         self.real.copy_(value.real)
         self.imag.copy_(value.imag)
+        return self
+
+    def _become(self, other: Complex) -> Complex:
+        """Take the parts of what is another view of the same memory."""
+        self._real, self._imag, self._pairs = other._real, other._imag, other._pairs
+        self._is_borrowed, self._conjugate_of = other._is_borrowed, other._conjugate_of
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Complex:
+        """Nothing: an export computes no gradients."""
         return self
 
     def _write_rows(
@@ -186,20 +208,25 @@ class Complex:
     @property
     def real(self) -> Tensor:
         """The real part; setting it changes that part where it lies."""
-        return self._real
+        return self._real if self._conjugate_of is None else self._conjugate_of.real
 
     @real.setter
     def real(self, value: Any) -> None:
-        self._change(Complex(self._part(value), self._imag))
+        self._change(Complex(self._part(value), self.imag))
 
     @property
     def imag(self) -> Tensor:
         """The imaginary part, as above."""
-        return self._imag
+        number = self._conjugate_of
+        if number is None:
+            return self._imag
+        negated = -number.imag
+        tie(negated, number, lambda: Complex(number.real, -negated))
+        return negated
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self._change(Complex(self._real, self._part(value)))
+        self._change(Complex(self.real, self._part(value)))
 
     def _part(self, value: Any) -> Tensor:
         return torch.as_tensor(value, dtype=self._real.dtype).expand(self.shape)
@@ -249,20 +276,15 @@ class Complex:
         """[..., 2], as PyTorch lays both parts out."""
         if self._pairs is not None:
             return self._pairs
-        return torch.stack([self.real, self.imag], -1)
+        pairs = torch.stack([self.real, self.imag], -1)
+        tie(pairs, self, lambda: Complex(pairs[..., 0], pairs[..., 1]))
+        return pairs
 
     def conj(self) -> Complex:
-        """With the other sign of the imaginary part."""
+        """With the other sign of the imaginary part: a view, whose parts follow the number's."""
         conjugate = Complex(self.real, self.imag, is_borrowed=True)
         conjugate._conjugate_of = self
-        conjugate._conjugate()
         return conjugate
-
-    def _conjugate(self) -> None:
-        """Takes its parts from the number whose conjugate it is."""
-        assert self._conjugate_of is not None
-        self._real, self._imag = self._conjugate_of.real, -self._conjugate_of.imag
-        setattr(self._imag, _NEGATED, _Negated(self._imag, self._conjugate_of))
 
     def abs(self) -> Tensor:
         """The distance from 0."""
@@ -317,7 +339,6 @@ class Complex:
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._conjugate_of is not None:
             self._conjugate_of[index] = Complex.of(value).conj()
-            self._conjugate()
             return
         if self._pairs is not None and not _has_mask(index):
             self._pairs[_index_of_pairs(index)] = _as_pairs(value, self._pairs.dtype)
@@ -385,42 +406,6 @@ class Complex:
 
     def __itruediv__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.div(other))
-
-
-class _Negated(NamedTuple):
-    """The imaginary part of a conjugate, which PyTorch makes a view of the number's."""
-
-    part: Tensor
-    of: Complex
-
-
-# The attribute by which such a part, or a view of it, knows its number.
-_NEGATED = "_polystate_negated"
-
-# Operators of Python that change their first operand.
-_CHANGING = frozenset(
-    f"__{name}__" for name in ("setitem", "iadd", "isub", "imul", "itruediv", "idiv", "ipow")
-)
-
-
-def follow(function: Any, tensor: Tensor, results: Any) -> None:
-    """Change a number after a function changed the imaginary part of its conjugate in place.
-
-    Parameters
-    ----------
-    tensor
-        The function's first argument.
-    """
-    negated: _Negated | None = getattr(tensor, _NEGATED, None)
-    if negated is None:
-        return
-    name = getattr(function, "__name__", "")
-    if name in _CHANGING or (name.endswith("_") and not name.endswith("__")):
-        negated.of._change(Complex(negated.of.real, -negated.part))
-    shares_memory: Any = getattr(torch._C, "_is_alias_of")  # noqa: B009
-    for result in results if isinstance(results, list | tuple) else (results,):
-        if isinstance(result, Tensor) and shares_memory(result, negated.part):
-            setattr(result, _NEGATED, negated)
 
 
 def _index_of_pairs(index: Any) -> Any:
