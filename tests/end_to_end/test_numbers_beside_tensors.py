@@ -71,6 +71,41 @@ def test_numbers_beside_doubles_are_doubles(tmp_path: Path, backend: str) -> Non
         twins.call("f", x)
 
 
+class Read(nn.Module):
+    """Numbers that the run reads from tensors, or computes of sizes, beside wide types."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.tensor(0))
+
+    def add(self, x: Tensor) -> tuple[Tensor, ...]:
+        self.total += x.sum()
+        return torch.arange(4) + self.total.item(), self.total.item() * 0.5 - x.double()
+
+    def scale(self, x: Tensor, factor: Tensor, number: Tensor) -> tuple[Tensor, ...]:
+        by = number.item()
+        return x * factor.item(), x * by, by - x, x / (1.0 / x.shape[0]), x + by * x.shape[0]
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_numbers_that_the_run_reads_have_all_their_bits(tmp_path: Path, backend: str) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(5, dtype=torch.float64)
+    shapes = {"x": {0: torch.export.Dim("n", min=2, max=9)}, "factor": None, "number": None}
+    numbers = (torch.tensor(7), torch.tensor(0.1, dtype=torch.float64))
+    methods = {
+        "add": ps.Method("add", (torch.arange(3),)),
+        "scale": ps.Method("scale", (x, *numbers), dynamic_shapes=shapes),
+    }
+    twins = Twins(Read(), methods, tmp_path, backend)
+    twins.tolerance = {"rtol": 1e-15, "atol": 0.0}
+    for large in (3, 2**31, 3_000_000_001, -(2**40) - 1):
+        twins.call("add", torch.tensor([large, 1, -2]))
+        number = 1 / torch.tensor(large * 3.0, dtype=torch.float64)
+        twins.call("scale", torch.randn(7).double(), torch.tensor(large), number)
+        twins.call("scale", x, torch.tensor(large), torch.randn((), dtype=torch.float64))
+
+
 class Decomposed(nn.Module):
     """Operators that ExecuTorch writes by others, with numbers of its own beside doubles."""
 

@@ -9,6 +9,7 @@ from polystate.export.tracing.assumed_constants import with_assumed_constants
 from polystate.export.tracing.eager import EagerModule
 
 X = torch.arange(24.0).reshape(6, 4)
+LAST = torch.zeros(6, 4)
 
 
 @torch.compiler.assume_constant_result
@@ -40,3 +41,17 @@ def test_a_program_has_the_constant_and_refuses_other_values(tmp_path):
     with pytest.raises(ps.ContractError, match="is called with other values than the example's"):
         session.run("forward", X, torch.tensor(4))
     torch.testing.assert_close(model(X, torch.tensor(4)), X[:4] * 2)  # the module is as it was
+
+
+class Remembering(nn.Module):
+    def forward(self, x, count):
+        global LAST
+        y = x * half(count) + LAST
+        LAST = x * 1
+        return y
+
+
+def test_a_method_that_sets_a_global_is_refused_beside_a_marked_function_too():
+    methods = {"forward": ps.Method("forward", (X, torch.tensor(3)))}
+    with pytest.raises(ps.ExportError, match="method 'forward' cannot be exported"):
+        ps.export(Remembering(), methods, backend="portable")

@@ -257,6 +257,9 @@ class HoldsArrays(Buffers):
         self.seen, self.objects = np.zeros(1), np.array([None], dtype=object)
         self.raw, self.typed = bytearray(2), array.array("l", [0])
         self.recent = collections.deque([0], maxlen=2)
+        self.counts = collections.Counter(a=3)
+        self.order = collections.OrderedDict(a=1, b=2)
+        self.known = collections.defaultdict(int, a=1)
 
     def count_in_numpy(self, x):
         self.seen += 1
@@ -278,8 +281,14 @@ class HoldsArrays(Buffers):
         self.recent.append(self.recent[-1] + 1)
         return x * 2
 
+    def count_by_name(self, x):
+        self.counts["a"] += 1
+        return x * 2
+
     def fill_once(self, x):
         self.seen[0], self.raw[0] = 3, 3
+        self.counts["b"] = 1 + self.known["b"]
+        self.order.move_to_end("a")
         self.recent.clear()
         return x * 2
 
@@ -287,6 +296,7 @@ class HoldsArrays(Buffers):
         return (
             *(self.seen.tolist(), self.objects.tolist(), bytes(self.raw)),
             *(self.typed.tolist(), list(self.recent)),
+            *(list(each.items()) for each in (self.counts, self.order, self.known)),
         )
 
 
@@ -298,6 +308,7 @@ class HoldsArrays(Buffers):
         ("count_in_bytes", "raw"),
         ("count_in_array", "typed"),
         ("remember", "recent"),
+        ("count_by_name", "counts"),
     ],
 )
 def test_a_changed_array_is_refused_and_put_back(method, name):

@@ -27,7 +27,8 @@ from polystate.errors import ExportError, UnsupportedError
 from polystate.export.diagnosis.explain import explain
 from polystate.export.diagnosis.lines import line_of_nodes
 from polystate.export.graph.operands import called_operator
-from polystate.export.graph.signature import read_buffers, stored
+from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.signature import changed_graphs, read_buffers, stored
 from polystate.export.graph.sizes import lies_row_by_row, without_new_guards
 from polystate.export.lowering import inductor_fixes, inductor_interface
 from polystate.export.lowering.checks_first import write_after_checks
@@ -178,6 +179,7 @@ def compile_methods(
     for name, program in programs.items():
         rewrite_program(name, program, Form.FUNCTIONAL, "aoti", places)
         updates[name] = _updates(program, places, copied=write_after_checks(program))
+        _copy_to_rows(program)
         library, constants = _compiled(name, _flat(program, places), processor, profile)
         constants = _replaced(constants, constants_of(name))
         described = {constant: weights.add(value) for constant, value in constants.items()}
@@ -257,7 +259,7 @@ _OF_QUANTIZED = frozenset(
 
 def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
     for name, program in programs.items():
-        for node in program.graph.nodes:
+        for node in (node for graph in changed_graphs(program) for node in graph.nodes):
             operator = called_operator(node)
             if operator is None:
                 continue
@@ -339,21 +341,24 @@ def _placeholder(graph: Graph, node: Node) -> Node:
 def _copy_body(source: Graph, graph: Graph, values: dict[Node, Any]) -> None:
     for node in source.nodes:
         if node.op not in ("placeholder", "output"):
-            if called_operator(node) in _OPERATORS:
-                _copy_to_rows(graph, node.all_input_nodes, values)
             values[node] = graph.node_copy(node, lambda argument: values[argument])
 
 
-def _copy_to_rows(graph: Graph, arguments: Sequence[Node], values: dict[Node, Any]) -> None:
+def _copy_to_rows(program: ExportedProgram) -> None:
     """Gives arguments the one order of elements that our operators take."""
-    for argument in arguments:
-        example = argument.meta.get("val")
-        if isinstance(example, torch.Tensor) and not lies_row_by_row(example):
-            values[argument] = graph.call_function(
-                torch.ops.aten.clone.default,
-                (values[argument],),
-                {"memory_format": torch.contiguous_format},
-            )
+    for graph in changed_graphs(program):
+        for node in [node for node in graph.nodes if called_operator(node) in _OPERATORS]:
+            for argument in node.all_input_nodes:
+                example = argument.meta.get("val")
+                if isinstance(example, torch.Tensor) and not lies_row_by_row(example):
+                    with graph.inserting_before(node):
+                        rows = call(
+                            graph,
+                            torch.ops.aten.clone.default,
+                            argument,
+                            memory_format=torch.contiguous_format,
+                        )
+                    node.replace_input_with(argument, rows)
 
 
 def _submodules(module: GraphModule) -> dict[str, Any]:

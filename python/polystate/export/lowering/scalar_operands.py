@@ -11,7 +11,6 @@ Keeps what the method computes.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import operator
 from collections.abc import Sequence
@@ -93,7 +92,7 @@ def _replace(graph: Graph, node: Node) -> None:
         with graph.inserting_before(node):
             if isinstance(value, bool | int | float):
                 number = _written(graph, value, tensors)
-            elif isinstance(value, Node) and (_has_power(value) or _may_be_large(value)):
+            elif isinstance(value, Node) and (_has_power(value) or _is_precise(value, tensors)):
                 number = _computed(graph, value, tensors)
             else:
                 continue
@@ -116,26 +115,33 @@ def _has_power(number: Node) -> bool:
     )
 
 
-def _may_be_large(number: Node) -> bool:
-    """Whether a number that is made of sizes may need more than 32 bits."""
+def _is_precise(number: Node, beside: Sequence[torch.Tensor]) -> bool:
+    """Whether a number that the run computes may need more bits than ExecuTorch's tensor of it has.
+
+    That has 32, also of a number that is read from a tensor.
+    """
     value = number.meta.get("val")
+    if isinstance(value, torch.SymFloat):
+        return any(each.dtype == torch.float64 for each in beside)
     if not isinstance(value, torch.SymInt):
         return False
     found = limits(value)
     return bool(found.upper >= 2**31 or found.lower < -(2**31))
 
 
-def _computed(graph: Graph, number: Node, beside: Sequence[torch.Tensor]) -> Node | None:
-    """A number made of sizes, as a tensor; None where it is made of others."""
+def _computed(graph: Graph, number: Node, beside: Sequence[torch.Tensor]) -> Node:
+    """A number that the run computes, as a tensor of the type that it is computed in."""
     value = number.meta["val"]
-    with contextlib.suppress(UnsupportedError):
+    try:
         written = ScalarTensors(graph, {}).write(to_sympy(value))
-        common = functools.reduce(torch.promote_types, (each.dtype for each in beside))
-        dims = max((each.dim() for each in beside), default=0)
-        kind = 1.0 if isinstance(value, torch.SymFloat) else 1
-        dtype = torch.result_type(torch.empty([1] * dims, dtype=common), kind)
-        return call(graph, aten._to_copy.default, written, dtype=dtype)
-    return None
+    except UnsupportedError:  # it is not made of sizes alone
+        dtype = torch.float64 if isinstance(value, torch.SymFloat) else torch.int64
+        written = call(graph, aten.full.default, [], number, dtype=dtype)
+    common = functools.reduce(torch.promote_types, (each.dtype for each in beside))
+    dims = max((each.dim() for each in beside), default=0)
+    kind = 1.0 if isinstance(value, torch.SymFloat) else 1
+    dtype = torch.result_type(torch.empty([1] * dims, dtype=common), kind)
+    return call(graph, aten._to_copy.default, written, dtype=dtype)
 
 
 def _dtype_of(value: float, beside: Sequence[torch.Tensor]) -> torch.dtype | None:

@@ -83,9 +83,10 @@ def _replaced(marked: list[_Marked], by: Callable[..., Any]) -> Iterator[None]:
     """Calls `by` with the function and its arguments, in the place of each marked one."""
     with contextlib.ExitStack() as stack:
         for owner, name in marked:
-            if isinstance(owner, dict):
+            if isinstance(owner, dict):  # of globals, others of which the method may change
                 made = owner[name]
-                stack.enter_context(mock.patch.dict(owner, {name: _instead_of(made, by)}))
+                owner[name] = _instead_of(made, by)
+                stack.callback(owner.__setitem__, name, made)
             else:
                 made = vars(owner)[name]
                 stack.enter_context(mock.patch.object(owner, name, _instead_of(made, by)))

@@ -171,7 +171,8 @@ def _refill(container: _Container, items: list[Any]) -> None:
         now: list[Any] = [part for item in container.items() for part in item]
         if not _same_objects(now, [part for item in items for part in item]):
             container.clear()
-            container.update(items)
+            for key, value in items:  # the update of a Counter would add to its counts
+                container[key] = value
     elif not _same_objects(list(container), items):
         container.clear()
         container.update(items) if isinstance(container, set) else container.extend(items)
