@@ -115,6 +115,10 @@ class Reading:
         """The paths of the sources."""
         return [command["file"] for command in self.commands]
 
+    def size(self) -> int:
+        """Return how much there is to read, in bytes without headers."""
+        return sum(Path(source).stat().st_size for source in self.sources)
+
     def report(self, build: Path) -> str:
         """Return clang-tidy's report, empty when the sources are clean."""
         if len(self.sources) == 1:
@@ -154,7 +158,7 @@ _FEW = 100
 def readings_of(
     commands: list[dict[str, str]], digests: Digests, clean: CleanSources, *, alone: bool
 ) -> list[Reading]:
-    """Return how sources are read that are not known to be clean."""
+    """Return how sources are read that are not known to be clean, the longest reading first."""
     unknown = [
         command
         for command in commands
@@ -173,7 +177,8 @@ def readings_of(
             part = group[first : first + _TOGETHER]
             without = _OF_ONE_SOURCE if len(part) > 1 else ()
             readings.append(Reading(part, [digests.of(command, without) for command in part]))
-    return readings
+    # The longest first, so that none is left alone at the end.
+    return sorted(readings, key=Reading.size, reverse=True)
 
 
 def is_test(command: dict[str, str]) -> bool:

@@ -145,15 +145,16 @@ def test_many_unknown_sources_of_a_folder_are_read_together(
     assert [reading.commands for reading in readings(commands, clean)] == [commands[1:]]
 
 
-def test_so_many_are_read_at_once(
+def test_so_many_are_read_at_once_and_the_longest_first(
     tests_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tidy, "_TOGETHER", 2)
     for name in "abc":
         (tests_folder / f"{name}_test.cc").touch()
+    (tests_folder / "c_test.cc").write_text("int c();\n")
     commands = commands_of(*(tests_folder / f"{name}_test.cc" for name in "abc"))
     found = [reading.commands for reading in readings(commands, tmp_path / "clean")]
-    assert found == [commands[:2], commands[2:]]
+    assert found == [commands[2:], commands[:2]]
 
 
 def test_a_finding_in_sources_that_are_read_together_names_its_own(
