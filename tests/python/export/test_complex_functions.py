@@ -6,6 +6,7 @@ PyTorch's own samples, without an export: the functions are called as a trace ca
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -187,6 +188,14 @@ def test_arguments_by_their_names() -> None:
     torch.testing.assert_close([whole(each) for each in found], made())
 
 
+def compare_changes(changed: Callable[[Tensor, Tensor], list[Any]], x: Tensor, y: Tensor) -> None:
+    """Compare what a function that changes its arguments gives by parts and without."""
+    expected = changed(x.clone(), y.clone())
+    with ComplexAsParts():
+        found = changed(x.clone(), y.clone())
+    torch.testing.assert_close([whole(each) for each in found], expected)
+
+
 def test_views_of_what_is_made_of_real_tensors_are_views() -> None:
     def changed(x: Tensor, y: Tensor) -> list[Any]:
         z = torch.complex(x, y)
@@ -204,12 +213,9 @@ def test_views_of_what_is_made_of_real_tensors_are_views() -> None:
         z.mH[0].add_(5j)
         return [z, w, wide, sums, x, y]
 
-    def given() -> tuple[Tensor, Tensor]:
-        return torch.arange(4.0).reshape(2, 2), torch.tensor([[1.0, -1.0], [0.5, 2.0]])
-
-    with ComplexAsParts():
-        found = changed(*given())
-    torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+    compare_changes(
+        changed, torch.arange(4.0).reshape(2, 2), torch.tensor([[1.0, -1.0], [0.5, 2.0]])
+    )
 
 
 def test_views_follow_what_they_are_views_of() -> None:
@@ -225,12 +231,9 @@ def test_views_follow_what_they_are_views_of() -> None:
         part.mul_(1 + 1j)
         return [conjugate * 1, conjugate.real, conjugate.imag * 1, w, z, part]
 
-    def given() -> tuple[Tensor, Tensor]:
-        return torch.arange(6.0).reshape(2, 3), torch.linspace(-1, 1, 6).reshape(2, 3)
-
-    with ComplexAsParts():
-        found = changed(*given())
-    torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+    compare_changes(
+        changed, torch.arange(6.0).reshape(2, 3), torch.linspace(-1, 1, 6).reshape(2, 3)
+    )
 
 
 def test_other_shapes_in_place_are_views() -> None:
@@ -244,12 +247,9 @@ def test_other_shapes_in_place_are_views() -> None:
         conjugate.swapaxes_(0, 1)[0] = 1j
         return [row, z, wide, conjugate * 1]
 
-    def given() -> tuple[Tensor, Tensor]:
-        return torch.arange(9.0).reshape(3, 3), torch.linspace(-1, 1, 9).reshape(3, 3)
-
-    with ComplexAsParts():
-        found = changed(*given())
-    torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+    compare_changes(
+        changed, torch.arange(9.0).reshape(3, 3), torch.linspace(-1, 1, 9).reshape(3, 3)
+    )
 
 
 def test_complex_arguments_beside_the_first() -> None:

@@ -92,7 +92,9 @@ def _replace(graph: Graph, node: Node) -> None:
         with graph.inserting_before(node):
             if isinstance(value, bool | int | float):
                 number = _written(graph, value, tensors)
-            elif isinstance(value, Node) and (_has_power(value) or _is_precise(value, tensors)):
+            elif isinstance(value, Node) and (
+                _has_power(value) or _needs_more_bits(value, tensors)
+            ):
                 number = _computed(graph, value, tensors)
             else:
                 continue
@@ -115,7 +117,7 @@ def _has_power(number: Node) -> bool:
     )
 
 
-def _is_precise(number: Node, beside: Sequence[torch.Tensor]) -> bool:
+def _needs_more_bits(number: Node, beside: Sequence[torch.Tensor]) -> bool:
     """Whether a number that the run computes may need more bits than ExecuTorch's tensor of it has.
 
     That has 32, also of a number that is read from a tensor.

@@ -231,8 +231,9 @@ struct Nextafter {
   static Status run(ProgramArguments& arguments) {
     const DType dtype = arguments.tensor(2).dtype();
     Loops loops = vectorised_loops<NextAfter>();
-    if (dtype == DType::kFloat16)
+    if (dtype == DType::kFloat16) {
       loops.of_floats = &each_element<NextOfSixteenBits<Float16>, float>;
+    }
     if (dtype == DType::kBFloat16) {
       loops.of_floats = &each_element<NextOfSixteenBits<BFloat16>, float>;
     }
